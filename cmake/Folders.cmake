@@ -1,0 +1,50 @@
+# The version is the project's, written once in the top CMakeLists.txt; the commit is asked of git where there is one.
+execute_process(COMMAND git rev-parse --short HEAD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE L0GM_COMMIT
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT L0GM_COMMIT)
+  set(L0GM_COMMIT "unknown")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in ${CMAKE_BINARY_DIR}/generated/base/version.h @ONLY)
+
+# LibTorch's headers are compiled once, for the gate; a program takes them over when it is position-independent in the same way.
+function(l0gm_use_torch_header target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM l0gm_gate)
+endfunction()
+
+# l0gm_folder(NAME [TORCH] [DEPENDS folders…] [SOURCES files…]): the library of one folder of src/.
+function(l0gm_folder name)
+  cmake_parse_arguments(FOLDER "TORCH;PARTS" "" "DEPENDS;SOURCES" ${ARGN})
+  if(FOLDER_SOURCES)
+    list(TRANSFORM FOLDER_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  else()
+    file(GLOB_RECURSE FOLDER_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+    list(FILTER FOLDER_SOURCES EXCLUDE REGEX "/data/table/batches.cpp$")  # the one file of data/ that needs LibTorch
+  endif()
+  add_library(l0gm_${name} STATIC ${FOLDER_SOURCES})
+  add_library(l0gm::${name} ALIAS l0gm_${name})
+  set_target_properties(l0gm_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_options(l0gm_${name} PRIVATE -Wall -Wextra -Wshadow)
+  target_include_directories(l0gm_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(FOLDER_PARTS)
+    target_link_libraries(l0gm_${name} PUBLIC $<BUILD_INTERFACE:l0gm_parts>)
+  endif()
+  foreach(dependency IN LISTS FOLDER_DEPENDS)
+    target_link_libraries(l0gm_${name} PUBLIC l0gm_${dependency})
+  endforeach()
+  if(FOLDER_TORCH)
+    if(name STREQUAL "gate")
+      target_link_libraries(l0gm_gate PUBLIC ${TORCH_LIBRARIES})
+      target_precompile_headers(l0gm_gate PRIVATE <torch/nn/module.h> <ATen/Functions.h> <fmt/format.h> <map> <string> <vector>)
+    else()
+      target_link_libraries(l0gm_${name} PUBLIC l0gm_gate)
+      l0gm_use_torch_header(l0gm_${name})
+    endif()
+  endif()
+endfunction()

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+
+#include "l0gm/options.h"
+
+namespace l0gm {
+
+enum class UnitKind { dimension, group, fine, none };
+enum class LogitKind { global, instance, fixed };
+enum class Noise { example, batch };
+enum class TestRule { threshold, median, louizos };
+enum class Attach { interface, input };
+enum class ControlKind { lambda, target, top_k };
+enum class StaticBy { gradient, magnitude, random };
+
+template <>
+inline constexpr auto enum_names<UnitKind> = std::to_array<std::string_view>({"dimension", "group", "fine", "none"});
+template <>
+inline constexpr auto enum_names<LogitKind> = std::to_array<std::string_view>({"global", "instance", "static"});
+template <>
+inline constexpr auto enum_names<Noise> = std::to_array<std::string_view>({"example", "batch"});
+template <>
+inline constexpr auto enum_names<TestRule> = std::to_array<std::string_view>({"threshold", "median", "louizos"});
+template <>
+inline constexpr auto enum_names<Attach> = std::to_array<std::string_view>({"interface", "input"});
+template <>
+inline constexpr auto enum_names<ControlKind> = std::to_array<std::string_view>({"lambda", "target", "top-k"});
+template <>
+inline constexpr auto enum_names<StaticBy> = std::to_array<std::string_view>({"gradient", "magnitude", "random"});
+
+struct GateOptions {
+  UnitKind unit = UnitKind::dimension;
+  LogitKind logits = LogitKind::global;
+  Noise noise = Noise::example;
+  Attach attach = Attach::interface;
+  ControlKind control = ControlKind::lambda;
+  std::optional<double> lambda;
+  std::optional<double> target_active;
+  std::optional<int64_t> k;
+  TestRule test_rule = TestRule::threshold;
+  double pi = 0.5;
+  double gamma = -0.1;
+  double zeta = 1.1;
+  double init_open = 0.9;
+  double control_rate = 0.03;
+  int64_t map_rank = 8;
+  StaticBy static_by = StaticBy::magnitude;
+
+  static constexpr double default_lambda = 1e-3;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("unit", unit, "what one gate opens or closes: an interface dimension, a source column, a category value's dimension, nothing (dense)");
+    v("logits", logits, "one learned logit per unit, one per unit and example, or a mask picked once after warm-up and frozen");
+    v("noise", noise, "fresh noise for every example, or one draw per step");
+    v("attach", attach, "where the gate sits: at the interface between encoder and head, or on the encoded input");
+    v("control", control, "what sets the sparsity; follows from naming `lambda`, `target_active` or `k`");
+    v("lambda", lambda, "price of one open unit in the loss (1e-3 when `control` is `lambda` and nothing is named)", at_least(0));
+    v("target_active", target_active, "share of the units' cost that stays open", Limit{0, 1, true, false});
+    v("k", k, "number of units that stay open (top-k)", at_least(1));
+    v("test_rule", test_rule, "how evaluation and compaction read a gate");
+    v("pi", pi, "threshold of the `threshold` rule: open when sigmoid(logit) > pi", inside(0, 1));
+    v("gamma", gamma, "lower end of the stretch", below(0));
+    v("zeta", zeta, "upper end of the stretch", above(1));
+    v("init_open", init_open, "sigmoid of the logits at the start", inside(0, 1));
+    v("control_rate", control_rate, "how fast the price follows the gap to `target_active`, per step", above(0));
+    v("map_rank", map_rank, "`instance` logits: rank of the map from the interface to the logits", at_least(1));
+    v("static_by", static_by, "`static` logits: what ranks the units at the end of warm-up");
+  }
+};
+
+}  // namespace l0gm

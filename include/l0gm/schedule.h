@@ -1,0 +1,59 @@
+#pragma once
+
+#include "l0gm/options.h"
+
+namespace l0gm {
+
+enum class ScheduleKind { anneal, none };
+enum class Curve { linear, cosine, exponential };
+enum class Phase { warmup, anneal, harden };
+
+template <>
+inline constexpr auto enum_names<ScheduleKind> = std::to_array<std::string_view>({"anneal", "none"});
+template <>
+inline constexpr auto enum_names<Curve> = std::to_array<std::string_view>({"linear", "cosine", "exponential"});
+template <>
+inline constexpr auto enum_names<Phase> = std::to_array<std::string_view>({"warmup", "anneal", "harden"});
+
+struct ScheduleOptions {
+  ScheduleKind kind = ScheduleKind::anneal;
+  double warmup = 0.10;
+  double anneal_until = 0.60;
+  double ramp_until = 0.85;
+  double tau_start = 2.0;
+  double tau_end = 0.5;
+  Curve curve = Curve::linear;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("kind", kind, "`anneal`: warm-up, anneal, harden; `none`: fixed tau and lambda from the first step, gates never fixed");
+    v("warmup", warmup, "share of the steps before gating starts (gates open, lambda 0)", between(0, 0.9));
+    v("anneal_until", anneal_until, "share of the steps at which gates are fixed; the weights train on to the end", inside(0, 1));
+    v("ramp_until", ramp_until, "share of the anneal phase at which lambda, target and k reach their final value", Limit{0, 1, true, false});
+    v("tau_start", tau_start, "temperature when gating starts", above(0));
+    v("tau_end", tau_end, "temperature when gates are fixed", above(0));
+    v("curve", curve, "how tau falls and lambda rises in between");
+  }
+};
+
+// Where training stands, as far as gates care. The same for every site and every process.
+struct GateState {
+  Phase phase = Phase::harden;
+  double tau = 0.5;
+  double ramp = 1;  // share of the way from "all open" to the full price, target or k
+  double keep = 1;  // top-k: share of the units that may pass at all; set by the control
+};
+
+class Schedule {
+ public:
+  explicit Schedule(const ScheduleOptions& options);  // UserError when the phases leave no room for hardening
+  GateState at(double progress) const;                // progress in [0, 1]
+  // Best checkpoint and early stop look at these steps only: else the dense start would always win.
+  bool counts_for_selection(double progress) const;
+  const ScheduleOptions& options() const { return options_; }
+
+ private:
+  ScheduleOptions options_;
+};
+
+}  // namespace l0gm

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Trains a gradient boosting library on an exported table and hands its predictions back as a run folder.
+
+EXPORT_DIR holds train.csv, valid.csv and test.csv (first column `row`) and split.json, which names the label column, its classes, the
+categorical and the numeric columns. Any further *.csv there (perturbed copies of the test table, say) is predicted as well.
+RUN gets predictions/<table>.csv (`row,label,p_<class>...`) for every table but train, and summary.json; `l0gm eval RUN` judges it.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+MOST_ROUNDS = 5000  # early stopping on validation ends training long before
+PATIENCE = 100
+# An integer column with more distinct values than this share of the rows is an identifier or a weight: as categories it is only noise.
+MOST_DISTINCT_SHARE = 0.1
+
+
+class UserError(Exception):
+    """The user's mistake: what was found, what was wanted, what to do."""
+
+
+@dataclass
+class Table:
+    rows: pd.Series
+    labels: np.ndarray  # index into the classes; -1 where the label is unknown
+    features: pd.DataFrame  # columns f0, f1, ...: the libraries refuse some characters that real column names have
+
+    @property
+    def categorical(self) -> list[str]:
+        return [name for name, column in self.features.items() if column.dtype == "category"]
+
+
+@dataclass
+class Task:
+    train: Table
+    valid: Table
+    class_count: int
+    seed: int
+    threads: int
+
+
+@dataclass
+class Trained:
+    predict: Callable[[pd.DataFrame], np.ndarray]  # features -> probabilities; binary tasks may return P(class 1) only
+    rounds: int
+    parameters: dict[str, object]
+
+
+def train_xgboost(task: Task) -> Trained:
+    import xgboost
+
+    parameters = {"objective": "binary:logistic" if task.class_count == 2 else "multi:softprob", "tree_method": "hist",
+                  "learning_rate": 0.05, "max_depth": 6, "seed": task.seed, "nthread": task.threads,
+                  "eval_metric": "logloss" if task.class_count == 2 else "mlogloss"}
+    if task.class_count > 2:
+        parameters["num_class"] = task.class_count
+
+    def matrix(table: Table) -> "xgboost.DMatrix":
+        return xgboost.DMatrix(table.features, label=table.labels, enable_categorical=True, nthread=task.threads)
+
+    booster = xgboost.train(parameters, matrix(task.train), MOST_ROUNDS, evals=[(matrix(task.valid), "valid")],
+                            early_stopping_rounds=PATIENCE, verbose_eval=False)
+    rounds = booster.best_iteration + 1
+
+    def predict(features: pd.DataFrame) -> np.ndarray:
+        return booster.predict(xgboost.DMatrix(features, enable_categorical=True, nthread=task.threads), iteration_range=(0, rounds))
+
+    return Trained(predict, rounds, parameters)
+
+
+def train_lightgbm(task: Task) -> Trained:
+    import lightgbm
+
+    parameters = {"objective": "binary" if task.class_count == 2 else "multiclass", "learning_rate": 0.05, "num_leaves": 31,
+                  "seed": task.seed, "num_threads": task.threads, "verbosity": -1}
+    if task.class_count > 2:
+        parameters["num_class"] = task.class_count
+    train = lightgbm.Dataset(task.train.features, label=task.train.labels)
+    valid = lightgbm.Dataset(task.valid.features, label=task.valid.labels, reference=train)
+    booster = lightgbm.train(parameters, train, MOST_ROUNDS, valid_sets=[valid],
+                             callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)])
+    return Trained(lambda features: booster.predict(features, num_iteration=booster.best_iteration), booster.best_iteration, parameters)
+
+
+def train_catboost(task: Task) -> Trained:
+    import catboost
+
+    parameters = {"loss_function": "Logloss" if task.class_count == 2 else "MultiClass", "learning_rate": 0.05, "depth": 6,
+                  "random_seed": task.seed, "thread_count": task.threads}
+    if task.class_count > 2:
+        parameters["classes_count"] = task.class_count
+    categorical = task.train.categorical
+
+    def pool(features: pd.DataFrame, labels: np.ndarray | None = None) -> "catboost.Pool":
+        texts = {name: features[name].astype(object).where(features[name].notna(), "") for name in categorical}
+        return catboost.Pool(features.assign(**texts), labels, cat_features=categorical)
+
+    model = catboost.CatBoost({**parameters, "iterations": MOST_ROUNDS, "allow_writing_files": False, "verbose": False})
+    model.fit(pool(task.train.features, task.train.labels), eval_set=pool(task.valid.features, task.valid.labels),
+              early_stopping_rounds=PATIENCE, use_best_model=True)
+    return Trained(lambda features: model.predict(pool(features), prediction_type="Probability"), model.tree_count_, parameters)
+
+
+METHODS = {"xgboost": train_xgboost, "lightgbm": train_lightgbm, "catboost": train_catboost}
+
+
+def read_split(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        raise UserError(f"{path} does not exist; EXPORT_DIR must be a folder with split.json, train.csv, valid.csv and test.csv.")
+    try:
+        split = json.loads(path.read_text(encoding="utf-8"))
+        missing_keys = [key for key in ("label", "classes", "categorical", "numeric") if key not in split]
+    except (ValueError, TypeError) as problem:
+        raise UserError(f"{path} is not a JSON object: {problem}.") from problem
+    if missing_keys:
+        raise UserError(f"{path} lacks {', '.join(missing_keys)}; wanted: label, classes, categorical, numeric.")
+    for key in ("classes", "categorical", "numeric"):
+        if not isinstance(split[key], list) or not all(isinstance(name, str) for name in split[key]):
+            raise UserError(f"{path}: '{key}' is {json.dumps(split[key])}; wanted a list of texts.")
+    if len(split["classes"]) < 2:
+        raise UserError(f"{path} names the classes {split['classes']}; wanted at least two.")
+    return split
+
+
+def numbers(cells: pd.Series, path: Path, name: str) -> pd.Series:
+    values = pd.to_numeric(cells, errors="coerce").astype("float64")
+    wrong = cells.notna() & ~np.isfinite(values)
+    if wrong.any():
+        line = int(np.flatnonzero(wrong)[0])
+        raise UserError(f"{path}:{line + 2}: column '{name}' is numeric but holds '{cells.iloc[line]}'. "
+                        "List the column as categorical in split.json or mend the value.")
+    return values
+
+
+def label_codes(cells: pd.Series, path: Path, classes: list[str], required: bool) -> np.ndarray:
+    codes = cells.map({name: index for index, name in enumerate(classes)}).fillna(-1).to_numpy(dtype=np.int64)
+    wrong = (codes < 0) & (required | (cells != "").to_numpy())
+    if wrong.any():
+        line = int(np.flatnonzero(wrong)[0])
+        raise UserError(f"{path}:{line + 2}: the label is '{cells.iloc[line]}'; split.json has the classes {', '.join(classes)}.")
+    return codes
+
+
+def read_table(path: Path, split: dict, vocabularies: dict[str, list[str]], required: bool) -> Table:
+    """Reads a table; a categorical column without a vocabulary yet (the training table's) gets one, unseen values become missing."""
+    if not path.is_file():
+        raise UserError(f"{path} does not exist; EXPORT_DIR must have split.json, train.csv, valid.csv and test.csv.")
+    try:
+        cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as problem:  # also what pandas raises for an empty file and for rows of the wrong length
+        raise UserError(f"{path} is not a table of comma-separated values: {str(problem).strip()}.") from problem
+    absent = [name for name in ["row", split["label"], *split["categorical"], *split["numeric"]] if name not in cells.columns]
+    if absent:
+        raise UserError(f"{path} lacks the columns {', '.join(absent)} that split.json names; it has: {', '.join(cells.columns)}.")
+    if cells.empty:
+        raise UserError(f"{path} has no rows.")
+    marks = split.get("missing", ["", "?"])
+    features: dict[str, pd.Series] = {}
+    for name in [*split["categorical"], *split["numeric"]]:
+        column = cells[name].str.strip()
+        column = column.where(~column.isin(marks), None)
+        if name in split["numeric"]:
+            features[name] = numbers(column, path, name)
+            continue
+        vocabulary = vocabularies.setdefault(name, sorted(column.dropna().unique()))
+        features[name] = pd.Series(pd.Categorical(column.where(column.isin(vocabulary), None), categories=vocabulary))
+    renamed = {f"f{index}": column for index, column in enumerate(features.values())}
+    labels = label_codes(cells[split["label"]].str.strip(), path, split["classes"], required)
+    return Table(cells["row"], labels, pd.DataFrame(renamed))
+
+
+def whole_number_columns(train: Table) -> list[str]:
+    def holds(column: pd.Series) -> bool:
+        values = column.dropna()
+        return bool(len(values)) and bool((values == values.round()).all()) and values.nunique() <= MOST_DISTINCT_SHARE * len(values)
+
+    return [name for name in train.features if name not in train.categorical and holds(train.features[name])]
+
+
+def with_exact_values(table: Table, vocabularies: dict[str, np.ndarray]) -> Table:
+    copies = {}
+    for name, values in vocabularies.items():
+        column = table.features[name].where(table.features[name].isin(values))
+        codes = pd.Categorical(column, categories=values)
+        copies[f"{name}_exact"] = pd.Series(codes.rename_categories([str(int(value)) for value in values]))
+    return Table(table.rows, table.labels, table.features.assign(**copies))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def write_predictions(path: Path, table: Table, classes: list[str], probabilities: np.ndarray) -> None:
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim == 1:
+        probabilities = np.column_stack([1.0 - probabilities, probabilities])
+    labels = [classes[code] if code >= 0 else "" for code in table.labels]
+    columns = {f"p_{name}": probabilities[:, index] for index, name in enumerate(classes)}
+    write_atomically(path, pd.DataFrame({"row": table.rows, "label": labels, **columns}).to_csv(index=False))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if (arguments.out / "config.toml").exists():
+        raise UserError(f"{arguments.out} is the run of a model of ours; give --out a folder of its own.")
+    export: Path = arguments.export
+    split = read_split(export / "split.json")
+    classes: list[str] = split["classes"]
+    vocabularies: dict[str, list[str]] = {}
+    train = read_table(export / "train.csv", split, vocabularies, required=True)
+    names = sorted({"valid", "test"} | {path.stem for path in export.glob("*.csv")} - {"train"})
+    tables = {name: read_table(export / f"{name}.csv", split, vocabularies, required=name == "valid") for name in names}
+    if len(np.unique(train.labels)) < 2:
+        raise UserError(f"{export / 'train.csv'} holds one class only; training wants at least two.")
+    exact: dict[str, np.ndarray] = {}
+    if arguments.exact_values:
+        exact = {name: np.sort(train.features[name].dropna().unique()) for name in whole_number_columns(train)}
+        train = with_exact_values(train, exact)
+        tables = {name: with_exact_values(table, exact) for name, table in tables.items()}
+
+    start = time.perf_counter()
+    trained = METHODS[arguments.method](Task(train, tables["valid"], len(classes), arguments.seed, arguments.threads))
+    seconds = time.perf_counter() - start
+    for name, table in tables.items():
+        write_predictions(arguments.out / "predictions" / f"{name}.csv", table, classes, trained.predict(table.features))
+    all_names = [*split["categorical"], *split["numeric"]]
+    versions = {name: sys.modules[name].__version__ for name in (arguments.method, "numpy", "pandas")}
+    summary = {"method": arguments.method, "versions": {**versions, "python": sys.version.split()[0]}, "train_seconds": seconds,
+               "train_rows": len(train.rows), "rounds": trained.rounds, "patience": PATIENCE, "parameters": trained.parameters,
+               "exact_values": [all_names[int(name[1:])] for name in exact], "seed": arguments.seed, "threads": arguments.threads}
+    write_atomically(arguments.out / "summary.json", json.dumps(summary, indent=2) + "\n")
+    print(f"{arguments.method}: {trained.rounds} rounds in {seconds:.1f} s; predictions in {arguments.out}", file=sys.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("method", choices=METHODS)
+    parser.add_argument("export", type=Path, metavar="EXPORT_DIR", help="the exported table and its split")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="RUN", help="the run folder to write")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: the cores this process may use")
+    parser.add_argument("--exact-values", action="store_true", help="add categorical copies of the whole-number columns")
+    arguments = parser.parse_args()
+    try:
+        run(arguments)
+    except UserError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+#include "base/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace option_detail {
+
+std::string describe(const Limit& limit) {
+  const bool has_low = std::isfinite(limit.low), has_high = std::isfinite(limit.high);
+  const std::string low = fmt::format("{} {}", limit.low_open ? "above" : "at least", limit.low);
+  const std::string high = fmt::format("{} {}", limit.high_open ? "below" : "at most", limit.high);
+  if (has_low && has_high) return low + ", " + high;
+  return has_low ? low : has_high ? high : "";
+}
+
+double number(const OptionValue& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  throw std::string("is a number");
+}
+
+int64_t whole_number(const OptionValue& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value)) return *whole;
+  if (const auto* real = std::get_if<double>(&value); real && *real == std::floor(*real) && std::abs(*real) < 9e15) {
+    return static_cast<int64_t>(*real);
+  }
+  throw std::string("is a whole number");
+}
+
+void check(double value, const Limit& limit) {
+  if (!std::isfinite(value)) throw std::string("must be finite");
+  if (!limit.allows(value)) throw "must be " + describe(limit);
+}
+
+size_t enum_index(const OptionValue& value, const std::vector<std::string>& names) {
+  const auto* text = std::get_if<std::string>(&value);
+  for (size_t i = 0; text != nullptr && i < names.size(); ++i) {
+    if (names[i] == *text) return i;
+  }
+  throw "is " + one_of(names) + (text != nullptr ? "." + did_you_mean(*text, names) : "");
+}
+
+std::string one_of(const std::vector<std::string>& names) { return "one of " + join(names, ", "); }
+
+}  // namespace option_detail
+
+namespace {
+
+std::string quoted(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', false); }  // TOML basic strings read JSON's
+
+template <class Items, class Write>
+std::string listed(const Items& items, Write write) {
+  std::vector<std::string> parts;
+  for (const auto& item : items) parts.push_back(write(item));
+  return join(parts, ", ");
+}
+
+std::string toml_number(double value) {
+  std::string text = shortest(value);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+
+}  // namespace
+
+std::string to_toml(const OptionValue& value) {
+  struct Writer {
+    std::string operator()(std::monostate) const { return "unset"; }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return toml_number(v); }
+    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(const std::vector<double>& v) const { return "[" + listed(v, toml_number) + "]"; }
+    std::string operator()(const std::vector<std::string>& v) const { return "[" + listed(v, quoted) + "]"; }
+    std::string operator()(const std::map<std::string, std::string>& v) const {
+      return "{ " + listed(v, [](const auto& item) { return quoted(item.first) + " = " + quoted(item.second); }) + " }";
+    }
+  };
+  return std::visit(Writer{}, value);
+}
+
+std::string kind_of(const OptionValue& value) {
+  static const std::vector<std::string> kinds = {"nothing", "true or false", "a whole number", "a number", "text",
+                                                 "a list of numbers", "a list of texts", "a table"};
+  return kinds[value.index()];
+}
+
+std::vector<std::string> OptionList::keys() const {
+  std::vector<std::string> names;
+  for (const Option& option : options_) names.push_back(option.key);
+  return names;
+}
+
+Option& OptionList::find(const std::string& key) {
+  const auto existing = [&]() -> Option* {
+    for (Option& option : options_) {
+      if (option.key == key) return &option;
+    }
+    return nullptr;
+  };
+  if (Option* option = existing()) return *option;
+  for (const Family& family : families_) {  // columns.NAME.type: the name may hold dots, the last part is the option
+    const size_t last = key.rfind('.');
+    if (!key.starts_with(family.prefix + ".") || last <= family.prefix.size()) continue;
+    const std::string name = key.substr(family.prefix.size() + 1, last - family.prefix.size() - 1);
+    std::vector<std::string> allowed;
+    for (const Option& option : family.example) allowed.push_back(option.key.substr(option.key.rfind('.') + 1));
+    const std::string leaf = key.substr(last + 1);
+    if (std::find(allowed.begin(), allowed.end(), leaf) == allowed.end()) {
+      throw UserError(fmt::format("unknown option '{}': {}.NAME has {}.{}", key, family.prefix, join(allowed, ", "),
+                                  did_you_mean(leaf, allowed)));
+    }
+    family.create(options_, name);
+    return *existing();
+  }
+  throw UserError(fmt::format("unknown option '{}'.{} `l0gm train --help` lists all of them.", key, did_you_mean(key, keys())));
+}
+
+bool OptionList::named(const std::string& key) { return find(key).named; }
+
+void OptionList::assign(Option& option, const OptionValue& value, const std::string& where) {
+  try {
+    option.assign(value);
+    option.named = true;
+  } catch (const std::string& reason) {
+    throw UserError(fmt::format("{}: {} {}; found {} ({})", where, option.key, reason, to_toml(value), kind_of(value)));
+  }
+}
+
+std::string OptionList::help() const {
+  std::string text, section;
+  const auto add = [&](const Option& option) {
+    const std::string prefix = option.key.substr(0, option.key.rfind('.'));
+    if (prefix != section) text += fmt::format("\n[{}]\n", section = prefix);
+    text += fmt::format("  {:<26} {}\n", option.key.substr(option.key.rfind('.') + 1), option.description);
+    text += fmt::format("  {:<26} {}{}; default {}\n", "", option.type, option.limit.empty() ? "" : ", " + option.limit,
+                        to_toml(option.default_value));
+  };
+  for (const Option& option : options_) add(option);
+  for (const Family& family : families_) {
+    for (const Option& option : family.example) add(option);
+  }
+  return text;
+}
+
+std::string OptionList::markdown() const {
+  std::string text, section;
+  const auto add = [&](const Option& option) {
+    const std::string prefix = option.key.substr(0, option.key.rfind('.'));
+    if (prefix != section) {
+      text += fmt::format("\n## `[{}]`\n\n| option | type | default | meaning |\n|---|---|---|---|\n", section = prefix);
+    }
+    text += fmt::format("| `{}` | {}{} | `{}` | {} |\n", option.key.substr(option.key.rfind('.') + 1), option.type,
+                        option.limit.empty() ? "" : "; " + option.limit, to_toml(option.default_value), option.description);
+  };
+  for (const Option& option : options_) add(option);
+  for (const Family& family : families_) {
+    for (const Option& option : family.example) add(option);
+  }
+  return text;
+}
+
+nlohmann::json OptionList::json() const {
+  nlohmann::json result = nlohmann::json::object();
+  for (const Option& option : options_) {
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) result[option.key] = value;
+        },
+        option.value());
+  }
+  return result;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "l0gm/options.h"
+
+namespace l0gm {
+
+// The value of an option on its way between a file, the command line and a struct member. monostate: not set.
+using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<double>, std::vector<std::string>,
+                                 std::map<std::string, std::string>>;
+std::string to_toml(const OptionValue& value);
+std::string kind_of(const OptionValue& value);  // "a whole number", "text", …: for messages
+
+// One option of a component, told by the component's `visit`.
+struct Option {
+  std::string key;                              // "gate.target_active"
+  std::string description;
+  std::string type;                             // "number", "one of dimension, group, fine, none", …
+  std::string limit;                            // "above 0", or ""
+  OptionValue default_value;
+  bool named = false;                           // set by a file or by --set
+  std::function<void(const OptionValue&)> assign;  // throws std::string with the reason when the value does not fit
+  std::function<OptionValue()> value;
+};
+
+// All options of a struct, flattened: the one list that TOML, --set, --help, the reference page and the resolved config read.
+class OptionList {
+ public:
+  template <class Root>
+  static OptionList of(Root& root);
+
+  void read_toml(const std::filesystem::path& path);
+  void read_toml_text(std::string_view text, const std::string& source);
+  void set(std::string_view assignment);                 // "key=value": the value as TOML, or as bare text
+  Option& find(const std::string& key);                  // UserError with the nearest name when there is none
+  const std::vector<Option>& options() const { return options_; }
+  bool named(const std::string& key);
+
+  std::string toml() const;                              // complete, resolved; unset optionals are left out
+  std::string help() const;                              // for a terminal
+  std::string markdown() const;                          // the reference page's tables
+  nlohmann::json json() const;
+
+ private:
+  // Options of a user-named part, such as columns.NAME.type: made when a key first names it.
+  struct Family {
+    std::string prefix;  // "columns"
+    std::function<void(std::vector<Option>& options, const std::string& name)> create;
+    std::vector<Option> example;
+  };
+  class Collector;
+  void assign(Option& option, const OptionValue& value, const std::string& where);
+  std::vector<std::string> keys() const;
+  std::vector<Option> options_;
+  std::vector<Family> families_;
+};
+
+namespace option_detail {
+
+std::string describe(const Limit& limit);
+double number(const OptionValue& value);               // throws std::string unless it is one
+int64_t whole_number(const OptionValue& value);
+void check(double value, const Limit& limit);          // throws std::string
+size_t enum_index(const OptionValue& value, const std::vector<std::string>& names);
+
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+
+template <class T>
+std::vector<std::string> names_of() {
+  return {enum_names<T>.begin(), enum_names<T>.end()};
+}
+
+std::string one_of(const std::vector<std::string>& names);
+
+template <class T>
+std::string type_name() {
+  if constexpr (is_optional<T>::value) return type_name<typename T::value_type>() + ", unset";
+  else if constexpr (std::is_same_v<T, bool>) return "true or false";
+  else if constexpr (std::is_enum_v<T>) return one_of(names_of<T>());
+  else if constexpr (std::is_integral_v<T>) return "whole number";
+  else if constexpr (std::is_floating_point_v<T>) return "number";
+  else if constexpr (std::is_same_v<T, std::string>) return "text";
+  else if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of texts";
+  else if constexpr (std::is_same_v<T, std::vector<double>>) return "list of numbers";
+  else return "table of texts";
+}
+
+template <class T>
+OptionValue to_value(const T& member) {
+  if constexpr (is_optional<T>::value) return member ? to_value(*member) : OptionValue{};
+  else if constexpr (std::is_enum_v<T>) return std::string(name_of_enum(member));
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return static_cast<int64_t>(member);
+  else return member;
+}
+
+template <class T>
+void from_value(T& member, const OptionValue& value, const Limit& limit) {
+  if constexpr (is_optional<T>::value) {
+    typename T::value_type inner{};
+    from_value(inner, value, limit);
+    member = inner;
+  } else if constexpr (std::is_enum_v<T>) {
+    member = static_cast<T>(enum_index(value, names_of<T>()));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!std::holds_alternative<bool>(value)) throw std::string("is true or false");
+    member = std::get<bool>(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    const int64_t number = whole_number(value);
+    check(static_cast<double>(number), limit);
+    member = static_cast<T>(number);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const double parsed = number(value);
+    check(parsed, limit);
+    member = parsed;
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    if (const auto* empty = std::get_if<std::vector<double>>(&value); empty && empty->empty()) member.clear();
+    else if (!std::holds_alternative<T>(value)) throw std::string("is a list of texts");
+    else member = std::get<T>(value);
+  } else {
+    if (!std::holds_alternative<T>(value)) throw "is " + type_name<T>();
+    member = std::get<T>(value);
+  }
+}
+
+}  // namespace option_detail
+
+// The visitor that flattens: v("name", member, "description"[, limit]), v.section("name", part), v.family("name", map, "NAME").
+class OptionList::Collector {
+ public:
+  Collector(std::vector<Option>& options, std::vector<Family>* families, std::string prefix)
+      : options_(options), families_(families), prefix_(std::move(prefix)) {}
+
+  template <class T>
+  void operator()(const char* name, T& member, const char* description, Limit limit = {}) {
+    Option option;
+    option.key = prefix_ + name;
+    option.description = description;
+    option.type = option_detail::type_name<T>();
+    option.limit = option_detail::describe(limit);
+    option.default_value = option_detail::to_value(member);
+    option.assign = [&member, limit](const OptionValue& value) { option_detail::from_value(member, value, limit); };
+    option.value = [&member] { return option_detail::to_value(member); };
+    options_.push_back(std::move(option));
+  }
+
+  template <class Part>
+  void section(const char* name, Part& part) {
+    Collector inner(options_, families_, prefix_ + name + ".");
+    part.visit(inner);
+  }
+
+  template <class Part>
+  void family(const char* name, std::map<std::string, Part>& parts, const char* placeholder) {
+    const std::string prefix = prefix_ + name;
+    Family family{prefix, nullptr, {}};
+    family.create = [&parts, prefix](std::vector<Option>& options, const std::string& part) {
+      Collector inner(options, nullptr, prefix + "." + part + ".");
+      parts[part].visit(inner);
+    };
+    static Part example;  // only its defaults and descriptions are read
+    Collector inner(family.example, nullptr, prefix + "." + placeholder + ".");
+    example.visit(inner);
+    families_->push_back(std::move(family));
+    for (auto& [part, unused] : parts) families_->back().create(options_, part);
+  }
+
+ private:
+  std::vector<Option>& options_;
+  std::vector<Family>* families_;
+  std::string prefix_;
+};
+
+template <class Root>
+OptionList OptionList::of(Root& root) {
+  OptionList list;
+  Collector collector(list.options_, &list.families_, "");
+  root.visit(collector);
+  return list;
+}
+
+}  // namespace l0gm

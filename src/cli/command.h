@@ -1,0 +1,33 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "training/table_run.h"
+
+namespace l0gm {
+
+// Options that several verbs share, declared once.
+struct Common {
+  bool json = false, quiet = false;
+};
+struct MachineFlags {
+  std::string device = "cpu";
+  int64_t threads = 0;
+  bool deterministic = false;
+  void add_to(CLI::App& verb);
+  Machine prepare() const { return prepare_machine(device, threads, deterministic); }
+};
+
+// The result: one JSON object with --json, else the text. To standard output.
+void print_result(const Common& common, const nlohmann::json& json, const std::string& text);
+
+// One file per verb; each adds its subcommand.
+void add_train(CLI::App& app, const Common& common);
+void add_eval(CLI::App& app, const Common& common);
+void add_predict(CLI::App& app, const Common& common);
+void add_data(CLI::App& app, const Common& common);
+void add_options(CLI::App& app, const Common& common);
+
+}  // namespace l0gm

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "data/catalogue.h"
+#include "data/fetch.h"
+#include "data/locate.h"
+#include "data/table/csv.h"
+#include "data/table/fit.h"
+#include "data/table/planted.h"
+#include "data/table/source.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace {
+
+struct DataArguments {
+  std::string name, folder, out, config, protocol;
+  std::vector<std::string> assignments;
+  int64_t rows = 20000, seed = 0;
+};
+
+nlohmann::json entry_json(const CatalogueEntry& entry, const std::string& folder) {
+  nlohmann::json files = nlohmann::json::array();
+  for (const CatalogueFile& file : entry.files) {
+    const auto found = find_data_file(data_folders(folder), file.spellings());
+    files.push_back({{"path", file.path}, {"address", file.address}, {"sha256", file.sha256}, {"optional", file.optional},
+                     {"found", found ? nlohmann::json(found->string()) : nlohmann::json()}});
+  }
+  return {{"name", entry.name}, {"modality", entry.modality}, {"protocols", entry.protocols}, {"description", entry.description},
+          {"origin", entry.origin}, {"files", files}};
+}
+
+void run_list(const Common& common) {
+  nlohmann::json list = nlohmann::json::array();
+  std::string text;
+  for (const CatalogueEntry& entry : catalogue()) {
+    list.push_back(entry_json(entry, ""));
+    text += fmt::format("{:<16} {:<6} {}\n", entry.name, entry.modality, entry.description);
+  }
+  print_result(common, {{"datasets", list}}, text);
+}
+
+void run_info(const DataArguments& arguments, const Common& common) {
+  const CatalogueEntry& entry = catalogue_entry(arguments.name);
+  const nlohmann::json json = entry_json(entry, arguments.folder);
+  std::string text = fmt::format("{} ({})\n  {}\n  origin: {}\n  protocols: {}\n", entry.name, entry.modality, entry.description, entry.origin,
+                                 join(entry.protocols, ", "));
+  for (const auto& file : json["files"]) {
+    text += fmt::format("  {}{}: {}\n", file["path"].get<std::string>(), file["optional"].get<bool>() ? " (optional)" : "",
+                        file["found"].is_null() ? "not here; `l0gm data get " + entry.name + "` fetches it" : file["found"].get<std::string>());
+  }
+  print_result(common, json, text);
+}
+
+void run_get(const DataArguments& arguments, const Common& common) {
+  const CatalogueEntry& entry = catalogue_entry(arguments.name);
+  nlohmann::json files = nlohmann::json::array();
+  std::string text;
+  for (const ObtainedFile& file : get_dataset(entry, arguments.folder, FetchOptions::from_environment())) {
+    files.push_back({{"path", file.path.string()}, {"fetched", file.fetched}});
+    text += fmt::format("{}: {}\n", file.path.string(), file.fetched ? "fetched" : "was there");
+  }
+  print_result(common, {{"files", files}}, text);
+}
+
+void run_make(const DataArguments& arguments, const Common& common) {
+  DataOptions options;
+  options.source = arguments.name;
+  options.protocol = arguments.protocol;
+  options.rows = arguments.rows;
+  options.split.seed = arguments.seed;
+  if (!catalogue_entry(arguments.name).files.empty() || catalogue_entry(arguments.name).own) {
+    throw UserError(fmt::format("'{}' is not made but read; `l0gm data get` fetches it", arguments.name));
+  }
+  const TableDataset data = load_table(options, 0);
+  write_csv(arguments.out, data.table);
+  print_result(common, {{"rows", data.table.rows()}, {"output", arguments.out}, {"planted", data.planted}, {"bayes_auc", data.bayes_auc}},
+               fmt::format("{}: {} rows; informative: {}; the best possible AUC is {:.4f}\n", arguments.out, with_thousands(data.table.rows()),
+                           join(data.planted, ", "), data.bayes_auc));
+}
+
+void run_export(const DataArguments& arguments, const Common& common) {
+  const Config config = read_config(arguments.config, arguments.assignments);
+  const TableDataset data = load_table(config.data, config.train.seed);
+  export_split(data, arguments.out);
+  write_split_json(fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types, {}), arguments.out);
+  print_result(common, {{"dataset", data.name}, {"output", arguments.out}, {"train", data.train.size()}, {"valid", data.valid.size()},
+                        {"test", data.test.size()}},
+               fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", arguments.out, data.train.size(), data.valid.size(),
+                           data.test.size(), data.name));
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, const Common& common) {
+  auto arguments = std::make_shared<DataArguments>();
+  CLI::App* verb = app.add_subcommand("data", "datasets: list, get, info, make, export");
+  verb->require_subcommand(1);
+  verb->add_subcommand("list", "the catalogue")->callback([&common] { run_list(common); });
+  const auto named = [&](const char* name, const char* help) {
+    CLI::App* sub = verb->add_subcommand(name, help);
+    sub->add_option("name", arguments->name, "catalogue name")->required();
+    return sub;
+  };
+  CLI::App* info = named("info", "where it comes from and which of its files are here");
+  info->add_option("--data-dir", arguments->folder, "look here first");
+  info->callback([arguments, &common] { run_info(*arguments, common); });
+  CLI::App* get = named("get", "fetch it from its public address and check it");
+  get->add_option("--data-dir", arguments->folder, "put it here; default: the user cache");
+  get->callback([arguments, &common] { run_get(*arguments, common); });
+  CLI::App* make = named("make", "write a made dataset as csv");
+  make->add_option("--protocol", arguments->protocol, "its variant");
+  make->add_option("--rows", arguments->rows, "number of rows")->capture_default_str()->check(CLI::PositiveNumber);
+  make->add_option("--seed", arguments->seed, "of the rows")->capture_default_str()->check(CLI::NonNegativeNumber);
+  make->add_option("-o,--out", arguments->out, "file to write")->required();
+  make->callback([arguments, &common] { run_make(*arguments, common); });
+  CLI::App* exported = verb->add_subcommand("export", "the split of a configuration as csv files, for other tools");
+  exported->add_option("config", arguments->config, "configuration (TOML)")->required();
+  exported->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
+  exported->add_option("-o,--out", arguments->out, "folder to write")->required();
+  exported->callback([arguments, &common] { run_export(*arguments, common); });
+}
+
+}  // namespace l0gm

@@ -1,0 +1,33 @@
+#include "cli/command.h"
+#include "evaluation/evaluate.h"
+
+namespace l0gm {
+
+namespace {
+
+struct EvalArguments {
+  std::vector<std::string> runs;
+  std::string split = "test";
+  MachineFlags machine;
+};
+
+void run_eval(const EvalArguments& arguments, const Common& common) {
+  const Machine machine = arguments.machine.prepare();
+  std::vector<nlohmann::json> results;
+  for (const std::string& run : arguments.runs) results.push_back(evaluate(run, arguments.split, machine));
+  if (results.size() == 1) print_result(common, results[0], describe(results[0]));
+  else print_result(common, {{"results", results}}, compare(results));
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, const Common& common) {
+  auto arguments = std::make_shared<EvalArguments>();
+  CLI::App* verb = app.add_subcommand("eval", "judge runs, or anybody's predictions, by the same measures");
+  verb->add_option("runs", arguments->runs, "run folders, folders with predictions/SPLIT.csv, or prediction files")->required();
+  verb->add_option("--split", arguments->split, "test or valid")->capture_default_str()->check(CLI::IsMember({"test", "valid"}));
+  arguments->machine.add_to(*verb);
+  verb->callback([arguments, &common] { run_eval(*arguments, common); });
+}
+
+}  // namespace l0gm

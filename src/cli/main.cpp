@@ -1,0 +1,87 @@
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/command.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+void MachineFlags::add_to(CLI::App& verb) {
+  verb.add_option("--device", device, "cpu or cuda")->capture_default_str();
+  verb.add_option("--threads", threads, "threads to compute with; 0: one per core")->capture_default_str()->check(CLI::NonNegativeNumber);
+  verb.add_flag("--deterministic", deterministic, "deterministic kernels on devices where the fast ones are not");
+}
+
+void print_result(const Common& common, const nlohmann::json& json, const std::string& text) {
+  const std::string out = common.json ? json.dump(2) + "\n" : text;
+  std::fwrite(out.data(), 1, out.size(), stdout);
+}
+
+namespace {
+
+// CLI11 says only that an argument was not expected; name what it may have meant.
+std::string suggestion(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] == '-') continue;
+    for (const std::string& verb : verbs) {
+      if (verb == argv[i]) return "";
+    }
+    return fmt::format("'{}' is no verb.{} There are: {}", argv[i], did_you_mean(argv[i], verbs), join(verbs, ", "));
+  }
+  return "";
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Classifiers that are sparse by design: one gate, one knob, calibrated probabilities."};
+  Common common;
+  app.set_version_flag("--version", std::string("l0gm ") + version);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_flag("--json", common.json, "the result is one JSON object");
+  app.add_flag("--quiet", common.quiet, "no progress, no information; warnings and errors only");
+  add_train(app, common);
+  add_eval(app, common);
+  add_predict(app, common);
+  add_data(app, common);
+  add_options(app, common);
+  app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const std::string hint = suggestion(app, argc, argv);
+    log_error(hint.empty() ? std::string(error.what()) + ". `l0gm --help` and `l0gm VERB --help` tell more." : hint);
+    return 2;
+  }
+}
+
+}  // namespace
+
+}  // namespace l0gm
+
+int main(int argc, char** argv) {
+  try {
+    return l0gm::run(argc, argv);
+  } catch (const l0gm::UserError& error) {
+    l0gm::log_error(error.what());
+    return 2;
+  } catch (const c10::Error& error) {
+    l0gm::log_error(std::string("internal: ") + error.what_without_backtrace());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    l0gm::log_error("out of memory: lower train.batch, model.hidden or the number of rows");
+    return 1;
+  } catch (const std::exception& error) {
+    l0gm::log_error(std::string("internal: ") + error.what());
+    return 1;
+  }
+}

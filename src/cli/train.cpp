@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "evaluation/evaluate.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace {
+
+std::atomic<bool> stop_requested{false};  // the one thing a signal handler may touch
+
+void request_stop(int) {
+  if (stop_requested.exchange(true)) std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends at once
+}
+
+class ProgressObserver : public Observer {
+ public:
+  void step_finished(int64_t step, int64_t steps, double loss) override {
+    if (progress_ == nullptr) progress_ = std::make_unique<Progress>("training", steps);
+    progress_->update(step, note_.empty() ? fmt::format("loss {:.4f}", loss) : note_);
+  }
+  void epoch_finished(const EpochRecord& r) override {
+    note_ = fmt::format("{}  valid NLL {:.4f}  active {:.1f} %", r.phase, r.valid_nll, 100 * r.active_fraction);
+  }
+
+ private:
+  std::unique_ptr<Progress> progress_;
+  std::string note_;
+};
+
+struct TrainArguments {
+  std::string config, out;
+  std::vector<std::string> assignments;
+  int64_t seed = -1;
+  bool resume = false;
+  MachineFlags machine;
+};
+
+void run_train(const TrainArguments& arguments, const Common& common) {
+  std::vector<std::string> assignments = arguments.assignments;
+  if (arguments.seed >= 0) assignments.push_back(fmt::format("train.seed={}", arguments.seed));
+  const Config config = read_config(arguments.config, assignments);
+  const Machine machine = arguments.machine.prepare();
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  bool finished = false;
+  {
+    ProgressObserver progress;
+    finished = train_table(config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
+  }
+  if (!finished) {
+    throw UserError(fmt::format("stopped; everything up to here is saved. Go on with: l0gm train {} --out {} --resume{}", arguments.config,
+                                arguments.out, arguments.seed >= 0 ? fmt::format(" --seed {}", arguments.seed) : ""));
+  }
+  const nlohmann::json result = evaluate_run(arguments.out, "valid", machine);
+  print_result(common, result, describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, const Common& common) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* verb = app.add_subcommand("train", "train a model into a run folder");
+  verb->add_option("config", arguments->config, "configuration (TOML)")->required();
+  verb->add_option("-o,--out", arguments->out, "folder of the run; must not exist yet")->required();
+  verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
+  verb->add_option("--seed", arguments->seed, "same as --set train.seed=N")->check(CLI::NonNegativeNumber);
+  verb->add_flag("--resume", arguments->resume, "go on where an interrupted run stopped");
+  arguments->machine.add_to(*verb);
+  Config defaults;
+  verb->footer("Options of the configuration (reference page: docs/options.md):\n" + OptionList::of(defaults).help());
+  verb->callback([arguments, &common] { run_train(*arguments, common); });
+}
+
+}  // namespace l0gm

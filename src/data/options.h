@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "l0gm/options.h"
+
+namespace l0gm {
+
+struct SplitOptions {
+  double valid = 0.1;
+  double test = 0.2;
+  int64_t seed = 0;
+  std::string column;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("valid", valid, "share of the rows held out for validation (stratified by label)", inside(0, 1));
+    v("test", test, "share of the rows held out for the test (stratified by label)", between(0, 0.9));
+    v("seed", seed, "seed of the split; independent of train.seed", at_least(0));
+    v("column", column, "a column that says train, valid or test for each row, in place of shares");
+  }
+};
+
+struct DataOptions {
+  std::string source;
+  std::string protocol;
+  std::string dir;
+  std::string train, valid, test;
+  std::string delimiter;
+  std::string label;
+  std::map<std::string, std::string> types;
+  int64_t rows = 20000;
+  SplitOptions split;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("source", source, "a catalogue name (`l0gm data list`) or `csv`, `tsv` for your own table");
+    v("protocol", protocol, "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`");
+    v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache");
+    v("train", train, "your own training file (.csv, .tsv; also .gz, .xz, .zst)");
+    v("valid", valid, "your own validation file; without it `data.split.valid` of the training rows is drawn");
+    v("test", test, "your own test file; without it `data.split.test` of the training rows is drawn");
+    v("delimiter", delimiter, "one character; default `,` for csv and tab for tsv");
+    v("label", label, "name of the label column");
+    v("types", types, "column types that override the inferred ones: `{ zip = \"categorical\", income = \"numeric\", id = \"ignore\" }`");
+    v("rows", rows, "rows of a made dataset", at_least(100));
+    v.section("split", split);
+  }
+};
+
+}  // namespace l0gm

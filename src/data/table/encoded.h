@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/table/encode/schema.h"
+#include "data/table/table.h"
+
+namespace l0gm {
+
+// Encoded rows, row-major.
+struct EncodedTable {
+  std::vector<int32_t> codes;        // rows x fields
+  std::vector<float> slopes;         // rows x fields
+  std::vector<int32_t> labels;       // per row; empty when encoded without labels
+  std::vector<int64_t> row_numbers;  // of the TextTable
+  int64_t fields = 0;
+  int64_t rows() const { return static_cast<int64_t>(row_numbers.size()); }
+};
+
+// For each column of the schema, where it is in a table with these column names. Other orders and further columns are fine;
+// an absent column is a UserError that names it and the nearest present name.
+std::vector<int64_t> match_columns(const std::vector<std::string>& names, const Schema& schema);
+
+// With labels: a label that is missing or no class of the schema is a UserError that names the row. Adds to `counts` when given.
+EncodedTable encode_rows(const TextTable& table, const RowEncoder& encoder, const std::vector<int64_t>& rows, bool with_labels,
+                         RowEncoder::Counts* counts = nullptr);
+
+// How often each code of a field occurs and the sum of its slopes: what it takes to give codes that training never saw
+// (a missing value, a rare category) the mean training embedding.
+struct FieldCounts {
+  std::vector<double> count, slope_sum;  // per code
+};
+std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& schema);
+
+}  // namespace l0gm

@@ -1,0 +1,242 @@
+#include "data/table/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "data/catalogue.h"
+#include "data/table/adult.h"
+#include "data/table/csv.h"
+#include "data/table/planted.h"
+#include "data/table/splits.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An option that would have no effect is a misunderstanding, and not to be passed over in silence.
+void refuse_own_options(const DataOptions& options, std::string_view label) {
+  const auto refuse = [&](std::string_view key, const std::string& value) {
+    if (value.empty()) return;
+    throw UserError(
+        fmt::format("data.{} is '{}', but data.source = \"{}\" brings its own. Remove data.{}, or set data.source to csv or tsv "
+                    "for your own table.",
+                    key, value, options.source, key));
+  };
+  refuse("train", options.train);
+  refuse("valid", options.valid);
+  refuse("test", options.test);
+  refuse("delimiter", options.delimiter);
+  refuse("split.column", options.split.column);
+  if (options.label != label) refuse("label", options.label);
+}
+
+// Where each of the table's columns stands in a further file.
+std::vector<size_t> match_columns(const std::vector<std::string>& wanted, const std::vector<std::string>& found,
+                                  const fs::path& first, const fs::path& path) {
+  std::vector<size_t> order;
+  for (const std::string& name : wanted) {
+    const auto place = std::find(found.begin(), found.end(), name);
+    if (place == found.end()) {
+      throw UserError(
+          fmt::format("{} has no column '{}', which {} has; it has: {}.{} Files of one dataset need the same columns.",
+                      path.string(), name, first.string(), list_some(found), did_you_mean(name, found)));
+    }
+    order.push_back(static_cast<size_t>(place - found.begin()));
+  }
+  for (const std::string& name : found) {
+    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) continue;
+    throw UserError(
+        fmt::format("{} has a column '{}', which {} has not; that one has: {}.{} Files of one dataset need the same columns.",
+                    path.string(), name, first.string(), list_some(wanted), did_you_mean(name, wanted)));
+  }
+  return order;
+}
+
+// Reads a file behind the table's rows; the first one gives the columns.
+std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, char delimiter) {
+  CsvOptions csv;
+  csv.delimiter = delimiter;
+  CsvReader reader(path, csv);
+  if (dataset.files.empty()) dataset.table = TextTable(reader.names());
+  const fs::path first = dataset.files.empty() ? path : dataset.files.front().path;
+  const std::vector<size_t> order = match_columns(dataset.table.names(), reader.names(), first, path);
+  const int64_t begin = dataset.table.rows();
+  std::vector<std::string_view> cells, ordered(order.size());
+  while (reader.next(cells)) {
+    for (size_t i = 0; i < order.size(); ++i) ordered[i] = cells[order[i]];
+    dataset.table.add_row(ordered);
+  }
+  std::vector<int64_t> rows(static_cast<size_t>(dataset.table.rows() - begin));
+  if (rows.empty())
+    throw UserError(fmt::format("{} has a header but no rows. Give a file with at least one row.", path.string()));
+  std::iota(rows.begin(), rows.end(), begin);
+  dataset.files.push_back({path, sha256_file(path)});
+  return rows;
+}
+
+int64_t column_named(const TextTable& table, const std::string& name, std::string_view key, const fs::path& path) {
+  const std::string listed = list_some(table.names());
+  if (name.empty())
+    throw UserError(fmt::format("data.{} is not set. Set it to one of the columns of {}: {}.", key, path.string(), listed));
+  const int64_t column = table.column(name);
+  if (column >= 0) return column;
+  throw UserError(fmt::format("column '{}' is not in {}; it has: {}.{} Set data.{} to one of them.", name, path.string(), listed,
+                              did_you_mean(name, table.names()), key));
+}
+
+TextTable without_column(const TextTable& table, int64_t column) {
+  std::vector<std::string> names = table.names();
+  names.erase(names.begin() + column);
+  TextTable rest(std::move(names));
+  std::vector<std::string_view> cells;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    cells.clear();
+    for (int64_t i = 0; i < table.columns(); ++i) {
+      if (i != column) cells.push_back(table.cell(row, i));
+    }
+    rest.add_row(cells);
+  }
+  return rest;
+}
+
+// The column that tells the split is no feature: a test row would give itself away. It leaves the table.
+void apply_split_column(TableDataset& dataset, const DataOptions& options) {
+  if (!options.valid.empty() || !options.test.empty()) {
+    throw UserError(
+        "data.split.column is set together with data.valid or data.test: the split comes from a column or from files. Remove "
+        "one.");
+  }
+  const int64_t column = column_named(dataset.table, options.split.column, "split.column", options.train);
+  if (column == dataset.label) {
+    throw UserError(
+        fmt::format("data.split.column and data.label are both '{}'. Set one of them to another column.", options.label));
+  }
+  SplitRows rows = split_by_column(dataset.table, column);
+  if (rows.valid.empty()) {
+    throw UserError(
+        fmt::format("column '{}' of {} says 'valid' in no row; the best checkpoint is picked on validation rows. Mark some rows "
+                    "valid, or remove data.split.column to have them drawn.",
+                    options.split.column, options.train));
+  }
+  dataset.train = std::move(rows.train);
+  dataset.valid = std::move(rows.valid);
+  dataset.test = std::move(rows.test);
+  dataset.table = without_column(dataset.table, column);
+  dataset.label -= column < dataset.label ? 1 : 0;
+}
+
+// Validation and test rows come from their own files where given; the others are drawn from the training file's rows.
+void split_by_files(TableDataset& dataset, const DataOptions& options, std::vector<int64_t> train, char delimiter) {
+  if (!options.valid.empty()) dataset.valid = append_file(dataset, options.valid, delimiter);
+  if (!options.test.empty()) dataset.test = append_file(dataset, options.test, delimiter);
+  std::vector<double> shares;
+  if (options.valid.empty()) shares.push_back(options.split.valid);
+  if (options.test.empty()) shares.push_back(options.split.test);
+  if (shares.empty()) {
+    dataset.train = std::move(train);
+    return;
+  }
+  auto parts = stratified_rows(dataset.table, dataset.label, train, shares, static_cast<uint64_t>(options.split.seed));
+  dataset.train = std::move(parts[0]);
+  if (options.valid.empty()) dataset.valid = std::move(parts[1]);
+  if (options.test.empty()) dataset.test = std::move(parts.back());
+}
+
+TableDataset load_own(const DataOptions& options) {
+  if (options.train.empty()) {
+    throw UserError(fmt::format("data.source is '{}', but data.train is not set. Set data.train to your file.", options.source));
+  }
+  const char delimiter = delimiter_of(options);
+  TableDataset dataset;
+  std::vector<int64_t> train = append_file(dataset, options.train, delimiter);
+  dataset.name = fs::path(options.train).filename().string();
+  dataset.label = column_named(dataset.table, options.label, "label", options.train);
+  if (!options.split.column.empty()) {
+    apply_split_column(dataset, options);
+  } else {
+    split_by_files(dataset, options, std::move(train), delimiter);
+  }
+  if (dataset.train.empty()) throw UserError(fmt::format("no row of {} is left for training. Change data.split.", options.train));
+  if (dataset.test.empty()) log_info(fmt::format("{}: there are no test rows.", dataset.name));
+  return dataset;
+}
+
+void write_part(const TableDataset& dataset, const std::vector<int64_t>& rows, const fs::path& path) {
+  AtomicFile file(path);
+  std::string line = "row";
+  for (const std::string& name : dataset.table.names()) append_csv_cell(line += ',', name);
+  file.write(line += '\n');
+  for (const int64_t row : rows) {
+    line = std::to_string(row);
+    for (int64_t column = 0; column < dataset.table.columns(); ++column)
+      append_csv_cell(line += ',', dataset.table.cell(row, column));
+    file.write(line += '\n');
+  }
+  file.commit();
+}
+
+}  // namespace
+
+TableDataset load_table(const DataOptions& options, int64_t seed) {
+  if (options.source.empty()) {
+    throw UserError(
+        "data.source is not set. Set it to a dataset's name (`l0gm data list`), or to csv or tsv for your own table.");
+  }
+  const CatalogueEntry& entry = catalogue_entry(options.source);
+  const std::string protocol = protocol_of(entry, options.protocol);
+  if (entry.own) return load_own(options);
+  if (entry.name == "adult") {
+    refuse_own_options(options, "income");
+    return load_adult(options.dir, protocol, seed);
+  }
+  refuse_own_options(options, "label");
+  const PlantedVariant variant = protocol == "instance" ? PlantedVariant::instance : PlantedVariant::global;
+  return make_planted_table(options.rows, static_cast<uint64_t>(options.split.seed), variant);
+}
+
+char delimiter_of(const DataOptions& options) {
+  if (options.delimiter.empty()) return options.source == "tsv" ? '\t' : ',';
+  if (options.delimiter == "\\t") return '\t';  // what --set data.delimiter='\t' arrives as
+  const char delimiter = options.delimiter[0];
+  const bool unusable = delimiter == '"' || delimiter == '\n' || delimiter == '\r' ||
+                        static_cast<unsigned char>(delimiter) >= 0x80 || delimiter == 0;
+  if (options.delimiter.size() != 1 || unusable) {
+    throw UserError(fmt::format(
+        "data.delimiter is '{}', wanted one ASCII character that is no quote and no line break, such as , ; | or \\t.",
+        options.delimiter));
+  }
+  return delimiter;
+}
+
+void export_split(const TableDataset& dataset, const fs::path& folder) {
+  if (dataset.table.column("row") >= 0) {
+    throw UserError(
+        fmt::format("{} has a column called 'row', the name that exported files use for the row's number. Rename the column.",
+                    dataset.name));
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw UserError(fmt::format("cannot create the folder {}: {}.", folder.string(), error.message()));
+  write_part(dataset, dataset.train, folder / "train.csv");
+  write_part(dataset, dataset.valid, folder / "valid.csv");
+  write_part(dataset, dataset.test, folder / "test.csv");
+}
+
+void write_split_json(const Schema& schema, const fs::path& folder) {
+  std::vector<std::string> categorical, numeric;
+  for (const Column& column : schema.columns) (column.type == ColumnType::numeric ? numeric : categorical).push_back(column.name);
+  const nlohmann::json json = {{"label", schema.label}, {"classes", schema.classes}, {"categorical", categorical}, {"numeric", numeric},
+                               {"missing", schema.missing_marks}};
+  write_file_atomically(folder / "split.json", json.dump(2) + "\n");
+}
+
+}  // namespace l0gm

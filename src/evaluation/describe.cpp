@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "evaluation/evaluate.h"
+
+namespace l0gm {
+
+namespace {
+
+std::string number(const nlohmann::json& result, const char* key, int digits = 4) {
+  const auto found = result.find(key);
+  if (found == result.end() || found->is_null()) return "-";
+  return fmt::format("{:.{}f}", found->get<double>(), digits);
+}
+
+std::string percent(const nlohmann::json& result, const char* key) {
+  return result.contains(key) ? fmt::format("{:.1f} %", 100 * result[key].get<double>()) : "-";
+}
+
+std::string count(const nlohmann::json& result, const char* key) {
+  return result.contains(key) ? with_thousands(result[key].get<int64_t>()) : "-";
+}
+
+// Two classes are judged on P(class 1), more on the top class.
+std::string ece_key(const nlohmann::json& result) { return result.value("classes", 0) == 2 ? "ece_binary" : "ece"; }
+
+size_t shown_width(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width(rows[0].size(), 0);
+  for (const auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], shown_width(row[c]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      const std::string blanks(width[c] - shown_width(row[c]), ' ');
+      text += c == 0 ? row[c] + blanks : "  " + blanks + row[c];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string names_of(const nlohmann::json& columns, size_t most) {
+  std::vector<std::string> names;
+  for (const auto& column : columns) names.push_back(fmt::format("{} ({})", column["name"].get<std::string>(), column["open_dimensions"].get<int64_t>()));
+  return list_some(names, most);
+}
+
+std::string planted_of(const nlohmann::json& result) {
+  const auto& planted = result["planted"];
+  return fmt::format("{} of {}{}", planted["found"].size(), planted["planted"].size(),
+                     planted["wrong"].empty() ? "" : fmt::format(", {} others", planted["wrong"].size()));
+}
+
+}  // namespace
+
+std::string describe(const nlohmann::json& r) {
+  const std::string ece = ece_key(r);
+  std::string text = fmt::format("{}  ({}, {} rows, {} classes)\n", r.value("run", ""), r.value("split", ""), count(r, "rows"), r.value("classes", 0));
+  text += fmt::format("  accuracy {}   AUC {}   macro-F1 {}\n", number(r, "accuracy"), number(r, "auc"), number(r, "macro_f1"));
+  text += fmt::format("  raw         NLL {}   Brier {}   ECE {}  (a perfectly calibrated model of this size: {} ± {})\n", number(r, "nll"),
+                      number(r, "brier"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()), number(r, (ece + "_floor_sd").c_str()));
+  text += fmt::format("  calibrated  NLL {}   Brier {}   ECE {}  ({}{})\n", number(r, "nll_scaled"), number(r, "brier_scaled"),
+                      number(r, (ece + "_scaled").c_str()), r.value("calibrator", "none"),
+                      r.contains("temperature") && !r["temperature"].is_null() ? ", T = " + number(r, "temperature", 3) : "");
+  if (r.contains("units")) {
+    text += fmt::format("  gate        {} of {} units open ({}), {} of {} parameters remain, rule {}{}\n", count(r, "open_units"), count(r, "units"),
+                        percent(r, "active_fraction"), count(r, "parameters"), count(r, "parameters_dense"), r.value("test_rule", ""),
+                        r.value("converged", true) ? "" : ", NOT CONVERGED");
+    text += fmt::format("  columns     {} of {} are read (open dimensions): {}\n", r["open_columns"].size(), count(r, "columns"),
+                        names_of(r["open_columns"], 20));
+  }
+  if (r.contains("planted")) {
+    text += fmt::format("  planted     {} informative columns found; the best possible AUC is {}\n", planted_of(r), number(r, "bayes_auc"));
+  }
+  return text;
+}
+
+std::string compare(const std::vector<nlohmann::json>& results) {
+  const auto any = [&](const char* key) { return std::any_of(results.begin(), results.end(), [&](const auto& r) { return r.contains(key); }); };
+  const bool gates = any("units"), planted = any("planted");
+  std::vector<std::string> head = {"run"};
+  if (gates) head.insert(head.end(), {"active", "open units", "parameters", "columns"});
+  head.insert(head.end(), {"accuracy", "AUC", "NLL", "ECE", "floor", "NLL cal.", "ECE cal."});
+  if (planted) head.emplace_back("planted found");
+  std::vector<std::vector<std::string>> rows = {head};
+  for (const auto& r : results) {
+    const std::string ece = ece_key(r);
+    std::vector<std::string> row = {r.value("run", "")};
+    if (gates) {
+      row.insert(row.end(), {percent(r, "active_fraction"), count(r, "open_units"), count(r, "parameters"),
+                             r.contains("open_columns") ? fmt::format("{} of {}", r["open_columns"].size(), count(r, "columns")) : "-"});
+    }
+    row.insert(row.end(), {number(r, "accuracy"), number(r, "auc"), number(r, "nll"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()),
+                           number(r, "nll_scaled"), number(r, (ece + "_scaled").c_str())});
+    if (planted) row.push_back(r.contains("planted") ? planted_of(r) : "-");
+    rows.push_back(row);
+  }
+  return table(rows);
+}
+
+}  // namespace l0gm

@@ -1,0 +1,77 @@
+#include "evaluation/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evaluation/gate_report.h"
+#include "l0gm/error.h"
+#include "metrics/summary.h"
+
+namespace l0gm {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Made data knows its truth: which planted columns are still read, and which of the columns read are planted.
+nlohmann::json compare_with_planted(const std::vector<std::string>& planted, const nlohmann::json& open_columns) {
+  std::vector<std::string> found, wrong;
+  for (const auto& column : open_columns) {
+    const std::string name = column["name"];
+    (std::find(planted.begin(), planted.end(), name) != planted.end() ? found : wrong).push_back(name);
+  }
+  const double read = static_cast<double>(open_columns.size());
+  return {{"planted", planted}, {"found", found}, {"wrong", wrong},
+          {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
+          {"recall", static_cast<double>(found.size()) / static_cast<double>(planted.size())}};
+}
+
+}  // namespace
+
+nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine) {
+  LoadedRun run = load_run(path, machine);
+  const EncodedTable rows = load_split(run, split);
+  const TableTensors tensors(rows, machine.device, dtype_of(run.config.train.precision));
+  const Predictions predictions = predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes);
+  write_predictions(run.folder.predictions(split), predictions);
+  nlohmann::json result = judge(predictions, run.calibrator);
+  result.update(report_gates(run, tensors));
+  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
+  result["projected_units"] = summary.value("projected_units", 0);
+  result["converged"] = summary.value("converged", true);
+  result["run"] = path.string();
+  result["dataset"] = run.table.dataset;
+  result["split"] = split;
+  result["seed"] = run.config.train.seed;
+  if (!run.table.planted.empty()) {
+    result["planted"] = compare_with_planted(run.table.planted, result["open_columns"]);
+    result["bayes_auc"] = run.table.bayes_auc;
+  }
+  return result;
+}
+
+nlohmann::json evaluate_predictions(const fs::path& path, const std::string& split, CalibratorKind calibrator) {
+  const bool folder = fs::is_directory(path);
+  const fs::path file = folder ? path / "predictions" / (split + ".csv") : path;
+  const fs::path valid = file.parent_path() / "valid.csv";
+  const Predictions predictions = read_predictions(file);
+  const bool calibrated = fs::exists(valid) && split != "valid";
+  Predictions validation;
+  if (calibrated) validation = read_predictions(valid);
+  nlohmann::json result = judge(predictions, calibrated ? &validation : nullptr, calibrator);
+  result["run"] = path.string();
+  result["split"] = split;
+  return result;
+}
+
+nlohmann::json evaluate(const fs::path& path, const std::string& split, const Machine& machine) {
+  if (!fs::exists(path)) throw UserError(fmt::format("{} does not exist", path.string()));
+  if (RunFolder::is_run(path)) return evaluate_run(path, split, machine);
+  if (fs::is_regular_file(path) || fs::exists(path / "predictions" / (split + ".csv"))) {
+    return evaluate_predictions(path, split, CalibratorKind::temperature);
+  }
+  throw UserError(fmt::format("{} is neither a run (no run.json) nor predictions (no predictions/{}.csv)", path.string(), split));
+}
+
+}  // namespace l0gm

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "training/table_run.h"
+
+namespace l0gm {
+
+// Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. Writes predictions/SPLIT.csv.
+nlohmann::json evaluate_run(const std::filesystem::path& path, const std::string& split, const Machine& machine);
+
+// Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv file.
+nlohmann::json evaluate_predictions(const std::filesystem::path& path, const std::string& split, CalibratorKind calibrator);
+
+// Whichever of the two it is.
+nlohmann::json evaluate(const std::filesystem::path& path, const std::string& split, const Machine& machine);
+
+// For people: one result as lines, several as one table.
+std::string describe(const nlohmann::json& result);
+std::string compare(const std::vector<nlohmann::json>& results);
+
+}  // namespace l0gm

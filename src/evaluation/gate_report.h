@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "training/table_run.h"
+
+namespace l0gm {
+
+// What the gates of a finished run let through, over the rows of a split: units, fractions, parameters that remain, and which source
+// columns are still read. With instance logits: means over examples, quantiles, and how often each column is open.
+nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows);
+
+}  // namespace l0gm

@@ -1,0 +1,211 @@
+#include "l0gm/gate_control.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace {
+
+constexpr double not_converged_above = 0.05;
+constexpr double share_memory = 0.98;      // running mean of which units are open, over about 50 steps
+constexpr double cost_tolerance = 1e-9;    // costs are sums of rounded shares
+
+std::vector<double> to_vector(const torch::Tensor& tensor) {
+  const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
+  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+}
+
+// Sums a per-dimension tensor into the site's units.
+torch::Tensor by_unit(const GateSite& site, const torch::Tensor& per_dimension) {
+  if (!site.index.defined()) return per_dimension;
+  return at::zeros({site.gate->units()}, per_dimension.options()).index_add_(0, site.index, per_dimension);
+}
+
+}  // namespace
+
+void settle_control(GateOptions& options, bool control_named) {
+  if (options.unit == UnitKind::none) return;
+  const int named = int(options.lambda.has_value()) + int(options.target_active.has_value()) + int(options.k.has_value());
+  if (named > 1) throw UserError("gate.lambda, gate.target_active and gate.k exclude each other: name one of them");
+  const ControlKind implied = options.target_active ? ControlKind::target : options.k ? ControlKind::top_k : ControlKind::lambda;
+  if (control_named && named == 1 && options.control != implied) {
+    throw UserError(fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control, it follows", name_of_enum(options.control),
+                                options.lambda ? "lambda" : options.target_active ? "target_active" : "k"));
+  }
+  if (!control_named || named == 1) options.control = implied;
+  if (options.control == ControlKind::lambda && !options.lambda) options.lambda = GateOptions::default_lambda;
+  if (options.control == ControlKind::target && !options.target_active) throw UserError("gate.control = target needs gate.target_active");
+  if (options.control == ControlKind::top_k && !options.k) throw UserError("gate.control = top-k needs gate.k");
+  if (options.logits == LogitKind::fixed && options.control == ControlKind::lambda) {
+    throw UserError("gate.logits = static picks a mask of a given size: set gate.target_active or gate.k, not gate.lambda");
+  }
+}
+
+GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, uint64_t seed)
+    : options_(options), sites_(std::move(sites)), seed_(seed) {
+  for (const GateSite* site : sites_) {
+    whole_cost_ += site->gate->cost().sum().item<double>();
+    scores_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
+    open_share_.push_back(at::ones({site->gate->units()}, torch::kFloat64));
+  }
+  int64_t units = 0;
+  for (const GateSite* site : sites_) units += site->gate->units();
+  if (options_.k && !sites_.empty() && *options_.k > units) {
+    throw UserError(fmt::format("gate.k = {} but there are only {} units", *options_.k, units));
+  }
+}
+
+double GateControl::target_share() const {
+  if (options_.target_active) return *options_.target_active;
+  int64_t units = 0;
+  for (const GateSite* site : sites_) units += site->gate->units();
+  return options_.k ? static_cast<double>(*options_.k) / static_cast<double>(units) : 1;
+}
+
+GateState GateControl::state(GateState scheduled) const {
+  if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty() && scheduled.phase == Phase::anneal) {
+    scheduled.keep = 1 + (target_share() - 1) * scheduled.ramp;
+  }
+  return scheduled;
+}
+
+double GateControl::price() const { return options_.control == ControlKind::lambda ? options_.lambda.value_or(0) * ramp_ : price_; }
+
+bool GateControl::wants_probe(const GateState& state) const {
+  return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && state.phase == Phase::warmup;
+}
+
+torch::Tensor GateControl::penalty(const GatePass& pass) const {
+  const GateState& state = pass.state();
+  if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
+  if (options_.control == ControlKind::lambda) return pass.expected_cost() * (*options_.lambda * state.ramp);
+  if (options_.control == ControlKind::target) return pass.cost_fraction() * price_;
+  return {};
+}
+
+void GateControl::after_step(const GatePass& pass) {
+  torch::NoGradGuard no_grad;
+  const GateState& state = pass.state();
+  ramp_ = state.ramp;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const GatePass::Record& record = pass.records()[i];
+    if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
+      const torch::Tensor score = record.probe.defined() ? record.probe.grad().abs() : record.representation.abs().mean(0);
+      scores_[i] += by_unit(*sites_[i], score).to(torch::kCPU, torch::kFloat64);
+    }
+    if (sites_[i]->gate->has_instance_logits() && state.phase == Phase::anneal) {
+      const double edge = std::log(-options_.gamma / options_.zeta);
+      const torch::Tensor logits = at::logit(record.gated.open_probability, 1e-7) + state.tau * edge;
+      const torch::Tensor open = logits.gt(sites_[i]->gate->open_logit(state.tau)).to(torch::kFloat64).mean(0).cpu();
+      open_share_[i].mul_(share_memory).add_(open, 1 - share_memory);
+    }
+  }
+  if (options_.control == ControlKind::target && state.phase == Phase::anneal && options_.logits != LogitKind::fixed && !sites_.empty()) {
+    const double target = 1 + (target_share() - 1) * state.ramp;
+    // The price may fall below zero: a clamped one overshoots, since closed gates get no gradient that would reopen them.
+    price_ += options_.control_rate * (pass.cost_fraction().item<double>() - target);
+  }
+}
+
+// Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target.
+std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>& ranking, const std::vector<torch::Tensor>& weight) const {
+  std::vector<double> rank, cost;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const auto r = to_vector(ranking[i]), w = to_vector(weight[i]);
+    rank.insert(rank.end(), r.begin(), r.end());
+    cost.insert(cost.end(), w.begin(), w.end());
+  }
+  std::vector<size_t> order(rank.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank[a] > rank[b]; });
+  const bool equal = std::all_of(cost.begin(), cost.end(), [&](double c) { return std::abs(c - cost[0]) < cost_tolerance; });
+  std::vector<uint8_t> open(rank.size(), 0);
+  if (equal) {  // exactly round(target * units)
+    const auto count = std::max<int64_t>(1, std::llround(target_share() * whole_cost_ / cost[0]));
+    for (size_t i = 0; i < std::min<size_t>(static_cast<size_t>(count), order.size()); ++i) open[order[i]] = 1;
+  } else {
+    double spent = 0;
+    for (const size_t unit : order) {
+      if (spent + cost[unit] > target_share() * whole_cost_ * (1 + cost_tolerance) && spent > 0) continue;
+      spent += cost[unit];
+      open[unit] = 1;
+    }
+  }
+  std::vector<torch::Tensor> masks;
+  size_t offset = 0;
+  for (const GateSite* site : sites_) {
+    masks.push_back(at::empty({site->gate->units()}, torch::kBool));
+    for (int64_t j = 0; j < site->gate->units(); ++j) masks.back()[j] = open[offset++] != 0;
+  }
+  return masks;
+}
+
+void GateControl::start_annealing(const GateState& state) {
+  if (options_.logits != LogitKind::fixed) return;
+  std::vector<torch::Tensor> ranking, weight;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const Draw draw{seed_, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64)};
+    const bool random = options_.static_by == StaticBy::random;
+    ranking.push_back(random ? uniform_noise(draw, sites_[i]->gate->units(), torch::kCPU)[0] : scores_[i]);
+    weight.push_back(sites_[i]->gate->cost());
+  }
+  const auto masks = choose(ranking, weight);
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    HardConcrete gate = sites_[i]->gate;
+    gate->force(masks[i].to(gate->logits().device()), state.tau);
+  }
+}
+
+Hardening GateControl::harden(const GateState& state) {
+  torch::NoGradGuard no_grad;
+  Hardening result;
+  const bool project = options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed;
+  std::vector<torch::Tensor> ranking, weight, masks;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    ranking.push_back(sites_[i]->gate->logits());
+    const torch::Tensor cost = sites_[i]->gate->cost().to(torch::kCPU, torch::kFloat64);
+    weight.push_back(sites_[i]->gate->has_instance_logits() ? cost * open_share_[i].clamp_min(1e-3) : cost);
+  }
+  if (project) masks = choose(ranking, weight);
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    HardConcrete gate = sites_[i]->gate;
+    result.units += gate->units();
+    if (project) {
+      const torch::Tensor before = gate->ever_open(state).cpu();
+      result.projected_units += before.ne(masks[i]).sum().item<int64_t>();
+      gate->force(masks[i].to(gate->logits().device()), state.tau);
+    }
+    result.open_units += gate->ever_open(state).sum().item<int64_t>();
+  }
+  result.converged = static_cast<double>(result.projected_units) <= not_converged_above * static_cast<double>(result.units);
+  return result;
+}
+
+std::map<std::string, torch::Tensor> GateControl::memory() const {
+  std::map<std::string, torch::Tensor> result;
+  result["price"] = at::full({1}, price_, torch::kFloat64);
+  result["ramp"] = at::full({1}, ramp_, torch::kFloat64);
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    result[sites_[i]->name + "/scores"] = scores_[i];
+    result[sites_[i]->name + "/open_share"] = open_share_[i];
+  }
+  return result;
+}
+
+void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
+  price_ = memory.at("price").item<double>();
+  ramp_ = memory.at("ramp").item<double>();
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    scores_[i] = memory.at(sites_[i]->name + "/scores").clone();
+    open_share_[i] = memory.at(sites_[i]->name + "/open_share").clone();
+  }
+}
+
+}  // namespace l0gm

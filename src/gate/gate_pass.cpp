@@ -1,0 +1,61 @@
+#include "l0gm/gate_pass.h"
+
+#include <ATen/Functions.h>
+
+#include "base/random.h"
+
+namespace l0gm {
+
+namespace {
+
+// Gate noise and dropout use numbers of their own.
+constexpr int64_t dropout_sites = int64_t{1} << 32;
+
+int64_t site_number(const std::string& name) {
+  uint64_t number = 0;
+  for (const char c : name) number = mix_key(number, static_cast<unsigned char>(c));
+  return static_cast<int64_t>(number >> 33);  // below dropout_sites
+}
+
+}  // namespace
+
+GatePass::GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids)
+    : state_(state), seed_(seed), step_(step), example_ids_(std::move(example_ids)) {}
+
+torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index) {
+  const Draw draw{seed_, step_, site_number(site.name), example_ids_};
+  HardConcrete gate = site.gate;
+  torch::Tensor input = r, probe;
+  if (probing) {
+    probe = at::ones({r.size(-1)}, r.options()).requires_grad_(true);
+    input = r * probe;
+  }
+  Gated gated = gate->forward(input, state_, draw, index.defined() ? index : site.index);
+  torch::Tensor value = gated.value;
+  records_.push_back({&site, std::move(gated), r.detach(), probe});
+  return value;
+}
+
+torch::Tensor GatePass::dropout(const torch::Tensor& x, double share, int64_t place) const {
+  if (share <= 0) return x;
+  const int64_t width = x.numel() / x.size(0);
+  const torch::Tensor u = uniform_noise({seed_, step_, dropout_sites + place, example_ids_}, width, x.device());
+  return x * u.ge(share).to(x.scalar_type()).mul(1 / (1 - share)).view(x.sizes());
+}
+
+torch::Tensor GatePass::expected_cost() const {
+  torch::Tensor total;
+  for (const Record& record : records_) {
+    total = total.defined() ? total + record.gated.expected_open : record.gated.expected_open;
+  }
+  return total;
+}
+
+torch::Tensor GatePass::cost_fraction() const {
+  double whole = 0;
+  for (const Record& record : records_) whole += record.site->gate->cost().sum().item<double>();
+  const torch::Tensor expected = expected_cost();
+  return expected.defined() ? expected / whole : expected;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,140 @@
+#include "l0gm/hard_concrete.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace {
+
+// How far force() moves a logit past the threshold: enough to survive rounding, little enough to keep the ranking's neighbourhood.
+constexpr double force_margin = 0.05;
+// Noise shared by all examples of a step is drawn for this id.
+constexpr int64_t batch_id = -1;
+constexpr double softplus_of_start = -2.0;  // instance logits start with a narrow range: softplus(-2) = 0.13
+
+double logit(double p) { return std::log(p) - std::log1p(-p); }
+
+}  // namespace
+
+HardConcreteImpl::HardConcreteImpl(const GateOptions& options, torch::Tensor cost, int64_t width) : options_(options) {
+  const int64_t units = cost.size(0);
+  if (units == 0) throw UserError("a gate needs at least one unit");
+  cost_ = register_buffer("cost", std::move(cost));
+  const torch::Tensor start = at::randn({units}, torch::kFloat32).mul_(0.01).add_(logit(options.init_open));
+  logits_ = register_parameter("logits", start.to(cost_.scalar_type()));
+  if (has_instance_logits()) {
+    if (options.unit == UnitKind::fine) throw UserError("gate.logits = instance needs gate.unit = dimension or group; found fine");
+    width = width > 0 ? width : units;
+    const int64_t rank = std::min(options.map_rank, width);
+    const auto real = cost_.options();
+    range_ = register_parameter("range", at::full({units}, softplus_of_start, real));
+    map_in_ = register_parameter("map_in", at::randn({width, rank}, real) / std::sqrt(static_cast<double>(width)));
+    map_out_ = register_parameter("map_out", at::randn({rank, units}, real) / std::sqrt(static_cast<double>(rank)));
+  }
+}
+
+torch::Tensor HardConcreteImpl::range() const { return at::softplus(range_); }
+
+double HardConcreteImpl::open_logit(double tau) const {
+  const double edge = std::log(-options_.gamma / options_.zeta);  // sigmoid(x) (zeta - gamma) + gamma > 0  <=>  x > edge
+  switch (options_.test_rule) {
+    case TestRule::threshold: return logit(options_.pi);
+    case TestRule::median: return tau * edge;
+    case TestRule::louizos: return edge;
+  }
+  return 0;
+}
+
+torch::Tensor HardConcreteImpl::open_probability(double tau) const {
+  return at::sigmoid(logits_ - tau * std::log(-options_.gamma / options_.zeta));
+}
+
+// Rows without an open unit get the one with the largest logit: a representation of nothing predicts nothing.
+torch::Tensor HardConcreteImpl::rule(const torch::Tensor& logits, double tau) const {
+  torch::Tensor values;
+  if (options_.test_rule == TestRule::threshold) {
+    values = logits.gt(open_logit(tau)).to(logits.scalar_type());
+  } else {
+    const double scale = options_.test_rule == TestRule::median ? tau : 1.0;
+    values = at::sigmoid(logits / scale).mul(options_.zeta - options_.gamma).add(options_.gamma).clamp(0, 1);
+  }
+  const torch::Tensor none_open = values.sum(-1, true).eq(0);
+  const torch::Tensor largest = at::zeros_like(values).scatter_(-1, logits.argmax(-1, true), 1);
+  return at::where(none_open, largest, values);
+}
+
+torch::Tensor HardConcreteImpl::test_values(const GateState& state) const {
+  if (state.phase == Phase::warmup) return at::ones_like(logits_);
+  const torch::Tensor values = rule(logits_.detach(), state.tau);
+  return state.keep < 1 ? values * keep_mask(state.keep) : values;
+}
+
+torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
+  if (!has_instance_logits() || state.phase == Phase::warmup) return test_values(state).gt(0);
+  return (logits_ + range()).detach().gt(open_logit(state.tau));
+}
+
+torch::Tensor HardConcreteImpl::keep_mask(double share) const {
+  const int64_t kept = std::max<int64_t>(1, std::llround(share * static_cast<double>(units())));
+  const torch::Tensor order = std::get<1>(logits_.detach().sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));
+  return at::zeros_like(logits_).detach().index_fill_(0, order.narrow(0, 0, kept), 1);
+}
+
+void HardConcreteImpl::force(const torch::Tensor& open, double tau) {
+  torch::NoGradGuard no_grad;
+  const double edge = open_logit(tau);
+  const torch::Tensor opened = logits_.clamp_min(edge + force_margin), closed = logits_.clamp_max(edge - force_margin);
+  if (has_instance_logits()) range_.copy_(at::where(open, range_, at::full_like(range_, -100.0)));  // closed for every input
+  // An instance gate that stays may sit below the edge: its range carries it over for the examples that need it.
+  logits_.copy_(at::where(open, has_instance_logits() ? logits_ : opened, closed));
+}
+
+torch::Tensor HardConcreteImpl::example_logits(const torch::Tensor& r, const GateState& state, const torch::Tensor& index) const {
+  torch::Tensor alive = ever_open(state).to(r.scalar_type());
+  if (index.defined()) alive = alive.index_select(0, index);
+  return logits_ + range() * at::tanh(at::matmul(at::matmul(r * alive, map_in_), map_out_));
+}
+
+Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index) {
+  const bool fine = index.defined() && index.dim() == 2;
+  const bool frozen = state.phase == Phase::harden || options_.logits == LogitKind::fixed;
+  const bool instance = has_instance_logits() && state.phase != Phase::warmup;
+  Gated result;
+  torch::Tensor logits = instance ? example_logits(r, state, index) : logits_;
+  if (frozen) logits = logits.detach();
+  result.open_probability = at::sigmoid(logits - state.tau * std::log(-options_.gamma / options_.zeta));
+  result.expected_open = instance ? at::matmul(result.open_probability, cost_).mean() : at::dot(result.open_probability, cost_);
+  if (state.phase == Phase::warmup) {
+    result.value = r;
+    return result;
+  }
+  const auto spread = [&](const torch::Tensor& per_unit) {  // from units to the elements of r
+    if (!index.defined()) return per_unit;
+    return fine ? per_unit.index_select(0, index.reshape(-1)).view(index.sizes()) : per_unit.index_select(-1, index);
+  };
+  if (frozen || !is_training()) {
+    result.gates = spread(rule(logits.detach(), state.tau) * (state.keep < 1 ? keep_mask(state.keep) : at::ones_like(logits_).detach()));
+  } else {
+    const bool per_example = options_.noise == Noise::example;
+    Draw noise_draw = draw;
+    if (!per_example) noise_draw.example_ids = at::full({1}, batch_id, torch::kInt64);
+    const bool by_element = fine && per_example;  // each element is a unit of its own within an example
+    const torch::Tensor u = uniform_noise(noise_draw, by_element ? index.size(1) : units(), r.device());
+    const torch::Tensor noise = at::logit(u).to(logits.scalar_type());
+    torch::Tensor shifted = by_element ? spread(logits) + noise : logits + noise;
+    const torch::Tensor s = at::sigmoid(shifted / state.tau);
+    torch::Tensor z = s.mul(options_.zeta - options_.gamma).add(options_.gamma).clamp(0, 1);
+    if (state.keep < 1) z = z * (by_element ? spread(keep_mask(state.keep)) : keep_mask(state.keep));
+    if (!by_element && fine) z = z.reshape({-1});
+    result.gates = by_element ? z : spread(z);
+  }
+  result.value = r * result.gates.to(r.scalar_type());
+  return result;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,56 @@
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+
+#include "base/random.h"
+#include "l0gm/hard_concrete.h"
+
+namespace l0gm {
+
+namespace {
+
+struct Words {
+  torch::Tensor high, low;
+};
+
+// 32 x 32 -> 64 bit product in int64 arithmetic, split into words (tensors hold 32-bit values).
+Words multiply(const torch::Tensor& word, int64_t factor) {
+  const torch::Tensor product = word * factor;  // wraps modulo 2^64, which keeps all 64 bits
+  return {product.bitwise_right_shift(32).bitwise_and(0xFFFFFFFFLL), product.bitwise_and(0xFFFFFFFFLL)};
+}
+
+// The same Philox as base/random.h in tensor operations, for devices without a kernel of ours.
+torch::Tensor philox_on_device(uint64_t key, const torch::Tensor& ids, int64_t blocks) {
+  const auto integers = ids.options();
+  torch::Tensor c0 = ids.bitwise_and(0xFFFFFFFFLL).unsqueeze(1).expand({ids.size(0), blocks});
+  torch::Tensor c1 = ids.bitwise_right_shift(32).bitwise_and(0xFFFFFFFFLL).unsqueeze(1).expand({ids.size(0), blocks});
+  torch::Tensor c2 = at::arange(blocks, integers).unsqueeze(0).expand({ids.size(0), blocks});
+  torch::Tensor c3 = at::zeros_like(c2);
+  auto k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const Words a = multiply(c0, 0xD2511F53LL), b = multiply(c2, 0xCD9E8D57LL);
+    c0 = b.high.bitwise_xor(c1).bitwise_xor(static_cast<int64_t>(k0));
+    c1 = b.low;
+    c2 = a.high.bitwise_xor(c3).bitwise_xor(static_cast<int64_t>(k1));
+    c3 = a.low;
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+  return at::stack({c0, c1, c2, c3}, 2);
+}
+
+}  // namespace
+
+torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device device) {
+  const uint64_t key = mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site));
+  const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64).contiguous();
+  if (device.is_cpu()) {
+    torch::Tensor u = at::empty({ids.size(0), width}, torch::kFloat32);
+    fill_uniform(key, ids.data_ptr<int64_t>(), ids.size(0), width, u.data_ptr<float>());
+    return u;
+  }
+  const torch::Tensor bits = philox_on_device(key, ids, (width + 3) / 4).reshape({ids.size(0), -1}).narrow(1, 0, width);
+  return bits.bitwise_right_shift(8).clamp_min(1).to(torch::kFloat32).mul(0x1p-24);
+}
+
+}  // namespace l0gm

@@ -1,0 +1,12 @@
+#include "heads/head.h"
+
+#include <ATen/Functions.h>
+
+namespace l0gm {
+
+torch::Tensor log_probabilities(const torch::Tensor& logits) {
+  if (logits.size(-1) > 1) return at::log_softmax(logits, -1);
+  return at::cat({at::log_sigmoid(-logits), at::log_sigmoid(logits)}, -1);
+}
+
+}  // namespace l0gm

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "l0gm/options.h"
+#include "metrics/isotonic.h"
+#include "metrics/predictions.h"
+
+namespace l0gm {
+
+enum class CalibratorKind { temperature, power, isotonic, none };
+template <>
+inline constexpr auto enum_names<CalibratorKind> = std::to_array<std::string_view>({"temperature", "power", "isotonic", "none"});
+
+// A map from probabilities to probabilities, fitted on validation rows and stored beside the model, never folded into it.
+//   temperature  softmax(log p / T)
+//   power        on the logits against the row's top class, l_c = log p_c - log p_top: l' = scale * sign(l) |l|^exponent,
+//                then softmax. Two classes: the same formula on the binary logit. Exponent 1 is temperature 1/scale.
+//   isotonic     two classes: a rising curve on the logit of class 1;
+//                more: one curve per class on log p - log(1 - p), then normalised
+//   none         leaves everything as it is
+// Temperature and power keep the order of the classes. Logarithms are of max(p, smallest_probability) (scores.h).
+struct Calibrator {
+  CalibratorKind kind = CalibratorKind::none;
+  double temperature = 1;
+  double scale = 1, exponent = 1;
+  std::vector<IsotonicCurve> curves;
+
+  void apply_to_row(std::span<double> probabilities) const;
+  Predictions apply(Predictions predictions) const;
+
+  nlohmann::json to_json() const;
+  static Calibrator from_json(const nlohmann::json& json);  // UserError when it is not what to_json writes
+};
+
+// The calibrator of that kind with the smallest NLL on the labelled rows; UserError when there is none.
+Calibrator fit_calibrator(const Predictions& validation, CalibratorKind kind);
+
+}  // namespace l0gm

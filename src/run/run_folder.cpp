@@ -1,0 +1,117 @@
+#include "run/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/hash.h"
+#include "base/version.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace fs = std::filesystem;
+
+bool RunFolder::is_run(const fs::path& path) { return fs::is_regular_file(path / "run.json"); }
+
+RunFolder RunFolder::create(const fs::path& path) {
+  if (is_run(path)) {
+    throw UserError(fmt::format("{} already holds a run: continue it with --resume, or choose another --out", path.string()));
+  }
+  if (fs::exists(path) && (!fs::is_directory(path) || !fs::is_empty(path))) {
+    throw UserError(fmt::format("{} exists and is not a run: choose an --out that does not exist yet", path.string()));
+  }
+  std::error_code error;
+  fs::create_directories(path / "checkpoint", error);
+  if (!error) fs::create_directories(path / "predictions", error);
+  if (error) throw UserError(fmt::format("{} cannot be created: {}", path.string(), error.message()));
+  RunFolder folder(path);
+  folder.record_ = {{"format", format_version}, {"l0gm", version}, {"state", "training"}, {"sealed", nlohmann::json::object()}};
+  folder.save_record();
+  return folder;
+}
+
+RunFolder RunFolder::open(const fs::path& path) {
+  if (!fs::exists(path)) throw UserError(fmt::format("{} does not exist", path.string()));
+  if (!is_run(path)) throw UserError(fmt::format("{} is not a run: it has no run.json", path.string()));
+  RunFolder folder(path);
+  folder.record_ = folder.read_json(path / "run.json");
+  const auto& record = folder.record_;
+  if (!record.is_object() || !record.contains("format") || !record["format"].is_number_integer() || !record.contains("sealed") ||
+      !record["sealed"].is_object() || !record.contains("state") || !record["state"].is_string()) {
+    throw UserError(fmt::format("{}/run.json is damaged: train the run again, or restore the folder", path.string()));
+  }
+  if (record["format"].get<int64_t>() > format_version) {
+    throw UserError(fmt::format("{} was written by a newer l0gm (run format {}, this one reads up to {}): update l0gm", path.string(),
+                                record["format"].get<int64_t>(), format_version));
+  }
+  for (const auto& [name, hash] : record["sealed"].items()) {
+    if (!hash.is_string() || !fs::exists(path / name) || sha256_file(path / name) != hash.get<std::string>()) {
+      throw UserError(fmt::format("{} was altered or lost since training: the run cannot be trusted; restore it or train again",
+                                  (path / name).string()));
+    }
+  }
+  return folder;
+}
+
+void RunFolder::lock() {
+  lock_ = FileLock::try_take(path_ / "lock");
+  if (lock_ == nullptr) throw UserError(fmt::format("{} is in use by another process: wait for it, or stop it first", path_.string()));
+}
+
+void RunFolder::save_record() const { write_json(path_ / "run.json", record_); }
+
+void RunFolder::write_sealed(const fs::path& file, std::string_view bytes) {
+  write_file_atomically(file, bytes);
+  record_["sealed"][fs::relative(file, path_).string()] = sha256(bytes);
+  save_record();
+}
+
+void RunFolder::set_finished() {
+  record_["state"] = "finished";
+  save_record();
+}
+
+void RunFolder::require_finished() const {
+  if (finished()) return;
+  throw UserError(fmt::format("{} has not finished training: continue it with `l0gm train CONFIG --out {} --resume`", path_.string(),
+                              path_.string()));
+}
+
+void RunFolder::append_metrics(const EpochRecord& r) const {
+  const nlohmann::ordered_json line = {{"step", r.step}, {"epoch", r.epoch}, {"phase", r.phase}, {"tau", r.tau}, {"lambda", r.lambda},
+                                       {"mu", r.mu}, {"train_loss", r.train_loss}, {"valid_nll", r.valid_nll},
+                                       {"active_fraction", r.active_fraction},
+                                       {"expected_active_fraction", r.expected_active_fraction}, {"seconds", r.seconds}};
+  std::ofstream file(metrics(), std::ios::app);
+  file << line.dump() << '\n';
+  if (!file.flush()) throw std::runtime_error(fmt::format("{} cannot be written", metrics().string()));
+}
+
+void RunFolder::keep_metrics(int64_t lines) const {
+  if (!fs::exists(metrics())) return;
+  const std::string text = read_file(metrics());
+  size_t end = 0;
+  for (int64_t i = 0; i < lines; ++i) {
+    const size_t next = text.find('\n', end);
+    if (next == std::string::npos) {
+      throw UserError(fmt::format("{} has fewer lines than its checkpoint knows: the run is damaged", metrics().string()));
+    }
+    end = next + 1;
+  }
+  write_file_atomically(metrics(), std::string_view(text).substr(0, end));
+}
+
+nlohmann::json RunFolder::read_json(const fs::path& file) const {
+  try {
+    return nlohmann::json::parse(read_file(file));
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(fmt::format("{} is damaged: {}", file.string(), error.what()));
+  }
+}
+
+void RunFolder::write_json(const fs::path& file, const nlohmann::json& value) const {
+  write_file_atomically(file, value.dump(2) + "\n");
+}
+
+}  // namespace l0gm

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/files.h"
+#include "run/observer.h"
+
+namespace l0gm {
+
+// A run is a folder:
+//   run.json          format version, state (training, finished), SHA-256 of the files below that never change
+//   config.toml       complete and resolved         schema.json   what was learned from training rows
+//   metrics.jsonl     a line per epoch              checkpoint/   state.safetensors (to go on), best.safetensors (the result)
+//   predictions/      SPLIT.csv                     summary.json, environment.json
+class RunFolder {
+ public:
+  static constexpr int format_version = 1;
+
+  // A new run; a folder that holds a run or anything else is refused.
+  static RunFolder create(const std::filesystem::path& path);
+  // An existing run: refused when it is no run, is damaged, or was written by a newer version.
+  static RunFolder open(const std::filesystem::path& path);
+  static bool is_run(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.toml"; }
+  std::filesystem::path schema() const { return path_ / "schema.json"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path state() const { return path_ / "checkpoint" / "state.safetensors"; }
+  std::filesystem::path best() const { return path_ / "checkpoint" / "best.safetensors"; }
+  std::filesystem::path predictions(const std::string& split) const { return path_ / "predictions" / (split + ".csv"); }
+  std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path environment() const { return path_ / "environment.json"; }
+
+  // Held while a process trains; a UserError when another one does.
+  void lock();
+
+  // Writes a file that never changes again and remembers its hash: open() refuses the run when it was altered.
+  void write_sealed(const std::filesystem::path& file, std::string_view bytes);
+  void set_finished();
+  bool finished() const { return record_.value("state", "") == "finished"; }
+  void require_finished() const;  // UserError that says how to go on
+
+  void append_metrics(const EpochRecord& record) const;
+  void keep_metrics(int64_t lines) const;  // drops what an interrupted run wrote after its last checkpoint
+  nlohmann::json read_json(const std::filesystem::path& file) const;
+  void write_json(const std::filesystem::path& file, const nlohmann::json& value) const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  void save_record() const;
+  std::filesystem::path path_;
+  nlohmann::json record_;
+  std::unique_ptr<FileLock> lock_;
+};
+
+}  // namespace l0gm

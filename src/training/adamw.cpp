@@ -1,0 +1,70 @@
+#include "training/adamw.h"
+
+#include <ATen/Functions.h>
+
+namespace l0gm {
+
+namespace {
+constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+}
+
+AdamW::AdamW(std::vector<Group> groups) {
+  for (Group& group : groups) {
+    SlotGroup slots{group.lr, group.weight_decay, {}};
+    for (const auto& [name, parameter] : group.parameters) {
+      slots.slots.push_back({name, parameter, at::zeros_like(parameter), at::zeros_like(parameter),
+                             at::zeros({}, parameter.options().dtype(torch::kFloat32))});
+    }
+    groups_.push_back(std::move(slots));
+  }
+}
+
+double AdamW::step(double lr_factor, double clip) {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> gradients;
+  for (const SlotGroup& group : groups_) {
+    for (const Slot& slot : group.slots) {
+      if (slot.parameter.grad().defined()) gradients.push_back(slot.parameter.grad());
+    }
+  }
+  const double norm = at::stack(at::_foreach_norm(gradients)).norm().item<double>();
+  if (clip > 0 && norm > clip) at::_foreach_mul_(gradients, clip / (norm + 1e-6));
+  for (SlotGroup& group : groups_) {
+    std::vector<torch::Tensor> parameters, grads, first, second, steps;
+    for (Slot& slot : group.slots) {
+      if (!slot.parameter.grad().defined()) continue;
+      parameters.push_back(slot.parameter);
+      grads.push_back(slot.parameter.grad());
+      first.push_back(slot.first);
+      second.push_back(slot.second);
+      steps.push_back(slot.steps);
+    }
+    if (parameters.empty()) continue;
+    at::_foreach_add_(steps, 1);
+    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.lr * lr_factor, beta1, beta2, group.weight_decay, epsilon,
+                      /*amsgrad=*/false, /*maximize=*/false);
+  }
+  return norm;
+}
+
+void AdamW::clear_gradients() {
+  for (SlotGroup& group : groups_) {
+    for (Slot& slot : group.slots) slot.parameter.mutable_grad() = torch::Tensor();
+  }
+}
+
+TensorMap AdamW::state() const {
+  TensorMap state;
+  for (const SlotGroup& group : groups_) {
+    for (const Slot& slot : group.slots) {
+      state["first/" + slot.name] = slot.first;
+      state["second/" + slot.name] = slot.second;
+      state["steps/" + slot.name] = slot.steps;
+    }
+  }
+  return state;
+}
+
+void AdamW::restore(const TensorMap& from, const std::string& source) { copy_into(from, state(), source); }
+
+}  // namespace l0gm

@@ -1,0 +1,53 @@
+#include "training/average.h"
+
+#include <ATen/Functions.h>
+
+namespace l0gm {
+
+TensorMap named(const torch::nn::Module& module) {
+  TensorMap result;
+  for (const auto& item : module.named_parameters()) result[item.key()] = item.value();
+  return result;
+}
+
+AveragedWeights::AveragedWeights(std::shared_ptr<Model> model, double decay) : model_(std::move(model)), decay_(decay) { reset(); }
+
+TensorMap AveragedWeights::weights() const {
+  TensorMap result = named(*model_);
+  std::erase_if(result, [](const auto& item) { return item.first.starts_with("gate."); });
+  return result;
+}
+
+void AveragedWeights::reset() {
+  for (const auto& [name, weight] : weights()) average_[name] = weight.detach().clone();
+}
+
+void AveragedWeights::update() {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> average, live;
+  for (const auto& [name, weight] : weights()) {
+    average.push_back(average_.at(name));
+    live.push_back(weight);
+  }
+  at::_foreach_lerp_(average, live, 1 - decay_);
+}
+
+AveragedWeights::InUse::InUse(AveragedWeights& average) : average_(average) {
+  torch::NoGradGuard no_grad;
+  for (auto& [name, weight] : average_.weights()) {
+    backup_[name] = weight.detach().clone();
+    torch::Tensor destination = weight;
+    destination.copy_(average_.average_.at(name));
+  }
+  average_.model_->encoder().settle();
+}
+
+AveragedWeights::InUse::~InUse() {
+  torch::NoGradGuard no_grad;
+  for (auto& [name, weight] : average_.weights()) {
+    torch::Tensor destination = weight;
+    destination.copy_(backup_.at(name));
+  }
+}
+
+}  // namespace l0gm

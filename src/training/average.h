@@ -1,0 +1,39 @@
+#pragma once
+
+#include "model/model.h"
+#include "model/tensor_file.h"
+
+namespace l0gm {
+
+// An exponential moving average of a model's weights (gates excepted: those count as they are). It is what gets evaluated and kept.
+class AveragedWeights {
+ public:
+  AveragedWeights(std::shared_ptr<Model> model, double decay);
+  void update();
+  void reset();  // starts again from the weights as they are
+  TensorMap state() const { return average_; }
+
+  // While it lives the model holds the average, settled for evaluation.
+  class InUse {
+   public:
+    explicit InUse(AveragedWeights& average);
+    ~InUse();
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+
+   private:
+    AveragedWeights& average_;
+    TensorMap backup_;
+  };
+
+ private:
+  TensorMap weights() const;  // those that are averaged
+  std::shared_ptr<Model> model_;
+  double decay_;
+  TensorMap average_;
+};
+
+// Parameters of a module by name.
+TensorMap named(const torch::nn::Module& module);
+
+}  // namespace l0gm

@@ -1,0 +1,23 @@
+#include "training/config.h"
+
+#include "l0gm/error.h"
+#include "l0gm/gate_control.h"
+
+namespace l0gm {
+
+Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+  Config config;
+  OptionList options = OptionList::of(config);
+  options.read_toml(path);
+  for (const std::string& assignment : assignments) options.set(assignment);
+  settle_control(config.gate, options.named("gate.control"));
+  if (config.data.source.empty()) {
+    throw UserError(path.string() + ": data.source is missing: a catalogue name (`l0gm data list`), or csv or tsv for your own table");
+  }
+  if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
+  return config;
+}
+
+std::string to_toml(Config config) { return OptionList::of(config).toml(); }
+
+}  // namespace l0gm

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "data/options.h"
+#include "data/table/encode/schema.h"
+#include "l0gm/coupling.h"
+#include "l0gm/gate_options.h"
+#include "l0gm/schedule.h"
+#include "model/options.h"
+#include "training/options.h"
+
+namespace l0gm {
+
+// Everything a run is made from. What is not here does not influence the result (but device and threads).
+struct Config {
+  DataOptions data;
+  TableOptions table;
+  std::map<std::string, ColumnOptions> columns;
+  ModelOptions model;
+  GateOptions gate;
+  ScheduleOptions schedule;
+  CouplingOptions coupling;
+  TrainOptions train;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v.section("data", data);
+    v.section("table", table);
+    v.family("columns", columns, "NAME");
+    v.section("model", model);
+    v.section("gate", gate);
+    v.section("schedule", schedule);
+    v.section("coupling", coupling);
+    v.section("train", train);
+  }
+};
+
+// File, then --set assignments in order; checked and resolved.
+Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments);
+std::string to_toml(Config config);
+
+}  // namespace l0gm

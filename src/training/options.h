@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+
+#include "l0gm/options.h"
+#include "metrics/calibrator.h"
+
+namespace l0gm {
+
+enum class ClassWeights { none, balanced };
+template <>
+inline constexpr auto enum_names<ClassWeights> = std::to_array<std::string_view>({"none", "balanced"});
+enum class Decay { cosine, linear, constant };
+template <>
+inline constexpr auto enum_names<Decay> = std::to_array<std::string_view>({"cosine", "linear", "constant"});
+enum class Precision { float32, float64 };
+template <>
+inline constexpr auto enum_names<Precision> = std::to_array<std::string_view>({"float32", "float64"});
+
+struct TrainOptions {
+  int64_t epochs = 30;
+  int64_t batch = 512;
+  double lr = 2e-3;
+  double gate_lr = 0.05;
+  std::optional<double> head_lr;
+  double weight_decay = 0.01;
+  double clip = 1.0;
+  double ema = 0.995;
+  int64_t patience = 0;
+  double label_smoothing = 0;
+  ClassWeights class_weights = ClassWeights::none;
+  double lr_warmup = 0.04;
+  Decay lr_decay = Decay::cosine;
+  double lr_end = 0.02;
+  CalibratorKind calibrator = CalibratorKind::temperature;
+  int64_t checkpoint_every = 1;
+  Precision precision = Precision::float32;
+  int64_t seed = 0;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("epochs", epochs, "passes over the training rows", between(1, 1000000));
+    v("batch", batch, "rows of one step", between(1, 10000000));
+    v("lr", lr, "learning rate (AdamW)", above(0));
+    v("gate_lr", gate_lr, "learning rate of the gate logits; they have no weight decay", above(0));
+    v("head_lr", head_lr, "learning rate of the head; unset: as `lr`", above(0));
+    v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
+    v("clip", clip, "largest norm of the gradient; 0: no clipping", at_least(0));
+    v("ema", ema, "decay of the averaged weights that are evaluated and kept; 0: none", Limit{0, 1, false, true});
+    v("patience", patience, "epochs without a better validation loss after which a run stops, counted once gates are fixed; 0: never",
+      at_least(0));
+    v("label_smoothing", label_smoothing, "share of the label's mass spread over all classes", Limit{0, 1, false, true});
+    v("class_weights", class_weights, "`balanced` weighs each class by the inverse of its share");
+    v("lr_warmup", lr_warmup, "share of the steps over which the learning rate rises", between(0, 1));
+    v("lr_decay", lr_decay, "how it falls afterwards");
+    v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));
+    v("calibrator", calibrator, "fitted on validation rows and stored with the run");
+    v("checkpoint_every", checkpoint_every, "epochs between checkpoints", at_least(1));
+    v("precision", precision, "of weights and arithmetic");
+    v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
+  }
+};
+
+}  // namespace l0gm

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "l0gm/error.h"
+#include "training/table_run.h"
+
+namespace l0gm {
+
+nlohmann::json TableRecord::to_json() const {
+  nlohmann::json stamps = nlohmann::json::array(), counted = nlohmann::json::array();
+  for (const FileStamp& file : files) stamps.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
+  for (const FieldCounts& field : counts) counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}});
+  return {{"schema", schema.to_json()}, {"counts", counted}, {"dataset", dataset}, {"files", stamps}, {"planted", planted},
+          {"bayes_auc", bayes_auc}};
+}
+
+TableRecord TableRecord::from_json(const nlohmann::json& json) {
+  try {
+    TableRecord record;
+    record.schema = Schema::from_json(json.at("schema"));
+    for (const auto& field : json.at("counts")) {
+      record.counts.push_back({field.at("count").get<std::vector<double>>(), field.at("slope_sum").get<std::vector<double>>()});
+    }
+    record.dataset = json.at("dataset").get<std::string>();
+    for (const auto& file : json.at("files")) record.files.push_back({file.at("path").get<std::string>(), file.at("sha256").get<std::string>()});
+    record.planted = json.at("planted").get<std::vector<std::string>>();
+    record.bayes_auc = json.at("bayes_auc").get<double>();
+    if (record.counts.size() != record.schema.fields.size()) throw UserError("schema.json: counts and fields differ in number");
+    for (size_t f = 0; f < record.counts.size(); ++f) {
+      const auto rows = static_cast<size_t>(record.schema.fields[f].rows());
+      if (record.counts[f].count.size() != rows || record.counts[f].slope_sum.size() != rows) {
+        throw UserError(fmt::format("schema.json: the counts of field '{}' do not fit it", record.schema.fields[f].name));
+      }
+    }
+    return record;
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(fmt::format("schema.json is damaged: {}", error.what()));
+  }
+}
+
+}  // namespace l0gm

@@ -1,0 +1,166 @@
+#include "training/table_run.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "data/table/fit.h"
+#include "data/table/source.h"
+#include "l0gm/error.h"
+#include "training/environment.h"
+
+namespace l0gm {
+
+namespace {
+
+torch::Tensor balanced_weights(const EncodedTable& train, size_t classes) {
+  std::vector<double> weight(classes, 0);
+  for (const int32_t label : train.labels) weight[static_cast<size_t>(label)] += 1;
+  const auto rows = static_cast<double>(train.labels.size());
+  for (double& w : weight) w = rows / (static_cast<double>(classes) * w);
+  return at::tensor(weight, torch::kFloat64);
+}
+
+// The resolved configurations must agree line by line; the first difference is named.
+void require_same_config(const std::string& given, const std::string& stored, const std::filesystem::path& path) {
+  if (given == stored) return;
+  size_t begin = 0;
+  while (begin < given.size()) {
+    const size_t end = given.find('\n', begin);
+    const std::string line = given.substr(begin, end - begin);
+    if (stored.find("\n" + line + "\n") == std::string::npos && !stored.starts_with(line + "\n")) {
+      throw UserError(fmt::format("--resume: the configuration differs from {}: '{}' is new. Give the same one, or choose another --out.",
+                                  path.string(), line));
+    }
+    begin = end + 1;
+  }
+  throw UserError(fmt::format("--resume: the configuration differs from {}", path.string()));
+}
+
+RunFolder open_folder(const Config& config, const std::filesystem::path& out, bool resume, const TableRecord& record,
+                      const Machine& machine) {
+  const std::string toml = to_toml(config);
+  if (resume && RunFolder::is_run(out)) {
+    RunFolder folder = RunFolder::open(out);
+    folder.lock();
+    require_same_config(toml, read_file(folder.config()), folder.config());
+    if (folder.read_json(folder.schema()) != record.to_json()) {
+      throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
+    }
+    return folder;
+  }
+  RunFolder folder = RunFolder::create(out);
+  folder.lock();
+  folder.write_sealed(folder.config(), toml);
+  folder.write_sealed(folder.schema(), record.to_json().dump(1) + "\n");
+  folder.write_json(folder.environment(), describe_environment(machine, config.train.seed));
+  return folder;
+}
+
+struct Prepared {
+  TableRecord record;
+  EncodedTable train, valid;
+};
+
+Prepared prepare(const Config& config) {
+  const TableDataset data = load_table(config.data, config.train.seed);
+  if (data.train.empty() || data.valid.empty()) {
+    throw UserError(fmt::format("{} has {} training and {} validation rows: both are needed", data.name, data.train.size(), data.valid.size()));
+  }
+  Prepared prepared;
+  Schema schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types, {});
+  check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
+  check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
+  const RowEncoder encoder(schema);
+  prepared.train = encode_rows(data.table, encoder, data.train, true);
+  prepared.valid = encode_rows(data.table, encoder, data.valid, true);
+  prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc};
+  return prepared;
+}
+
+void finish(RunFolder& folder, const Config& config, Task& task, Model& model, const Trainer& trainer, const GateState& state,
+            double seconds) {
+  const TrainerState& stood = trainer.state();
+  const TensorFile best = load_tensors(folder.best());
+  copy_into(best.tensors, named(model), folder.best().string());
+  const Predictions valid = task.predict(model, state, "valid");
+  write_predictions(folder.predictions("valid"), valid);
+  const Calibrator calibrator = fit_calibrator(valid, config.train.calibrator);
+  folder.write_json(folder.summary(), {{"best_step", stood.best_step}, {"best_valid_nll", stood.best_nll}, {"steps", stood.step},
+                                       {"stopped_early", stood.stopped_early}, {"hardened", stood.hardened},
+                                       {"projected_units", stood.hardening.projected_units}, {"converged", stood.hardening.converged},
+                                       {"calibrator", calibrator.to_json()}, {"seconds", seconds}});
+  folder.set_finished();
+}
+
+}  // namespace
+
+torch::Dtype dtype_of(Precision precision) { return precision == Precision::float64 ? torch::kFloat64 : torch::kFloat32; }
+
+bool train_table(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
+                 const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  const Prepared prepared = prepare(config);
+  const Schema& schema = prepared.record.schema;
+  RunFolder folder = open_folder(config, out, resume, prepared.record, machine);
+  if (folder.finished()) {
+    log_info(fmt::format("{} is finished already", out.string()));
+    return true;
+  }
+  const auto seed = static_cast<uint64_t>(config.train.seed);
+  const torch::Dtype dtype = dtype_of(config.train.precision);
+  std::shared_ptr<Model> model = make_table_model(schema, prepared.record.counts, config.model, config.gate, seed);
+  model->to(machine.device, dtype);
+  TableTask task(schema, config.train.batch, seed);
+  task.add_split("train", prepared.train, machine.device, dtype);
+  task.add_split("valid", prepared.valid, machine.device, dtype);
+  task.label_smoothing = config.train.label_smoothing;
+  if (config.train.class_weights == ClassWeights::balanced) {
+    task.class_weights = balanced_weights(prepared.train, schema.classes.size()).to(machine.device, dtype);
+  }
+  log_info(fmt::format("{}: {} training rows, {} columns, {} fields, interface of {} dimensions, {} parameters", prepared.record.dataset,
+                       with_thousands(prepared.train.rows()), schema.columns.size(), schema.fields.size(), model->encoder().width(),
+                       with_thousands(model->parameter_count())));
+  Trainer trainer(model, task, config, folder);
+  if (resume) trainer.resume();
+  if (!trainer.run(observers, stop)) return false;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  finish(folder, config, task, *model, trainer, Schedule(config.schedule).at(1), seconds.count());
+  return true;
+}
+
+LoadedRun load_run(const std::filesystem::path& path, const Machine& machine) {
+  LoadedRun run{RunFolder::open(path), {}, {}, nullptr, {}, {}};
+  run.folder.require_finished();
+  run.config = read_config(run.folder.config(), {});
+  run.table = TableRecord::from_json(run.folder.read_json(run.folder.schema()));
+  run.model = make_table_model(run.table.schema, run.table.counts, run.config.model, run.config.gate, 0);
+  run.model->to(machine.device, dtype_of(run.config.train.precision));
+  copy_into(load_tensors(run.folder.best()).tensors, named(*run.model), run.folder.best().string());
+  run.model->eval();
+  run.gate_state = Schedule(run.config.schedule).at(1);
+  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
+  if (!summary.contains("calibrator")) throw UserError(run.folder.summary().string() + " is damaged: it names no calibrator");
+  run.calibrator = Calibrator::from_json(summary["calibrator"]);
+  return run;
+}
+
+EncodedTable load_split(const LoadedRun& run, const std::string& split) {
+  const TableDataset data = load_table(run.config.data, run.config.train.seed);
+  for (size_t i = 0; i < std::max(data.files.size(), run.table.files.size()); ++i) {
+    const bool same = i < data.files.size() && i < run.table.files.size() && data.files[i].sha256 == run.table.files[i].sha256;
+    if (same) continue;
+    const std::string file = i < data.files.size() ? data.files[i].path.string() : run.table.files[i].path.string();
+    throw UserError(fmt::format("{} has changed since {} was trained: figures would not belong to that run. Restore the file or train again; "
+                                "`l0gm predict` takes any file.", file, run.folder.path().string()));
+  }
+  const std::vector<int64_t>& rows = split == "valid" ? data.valid : data.test;
+  if (rows.empty()) throw UserError(fmt::format("{} has no {} rows", data.name, split));
+  return encode_rows(data.table, RowEncoder(run.table.schema), rows, true);
+}
+
+}  // namespace l0gm

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/batch.h"
+#include "metrics/predictions.h"
+#include "model/model.h"
+#include "training/options.h"
+
+namespace l0gm {
+
+// What the trainer needs of a modality: batches, a loss, predictions. A whole graph is one batch per epoch; a sampled one brings
+// weights; a second head brings its own loss.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual int64_t steps_per_epoch() const = 0;
+  // The same arguments give the same batch, in whatever order they are asked for: that is what makes a run resumable.
+  virtual std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) = 0;
+  // One value per example, the mean over members; the trainer weighs and averages it.
+  virtual torch::Tensor loss(const torch::Tensor& logits, const Batch& batch) const;
+  virtual Predictions predict(Model& model, const GateState& state, const std::string& split) = 0;
+  virtual int64_t class_count() const = 0;
+
+  double label_smoothing = 0;
+  torch::Tensor class_weights;  // [classes], or undefined
+};
+
+// Probabilities [examples, classes]: the mean of the members'.
+torch::Tensor mean_probabilities(const torch::Tensor& logits);
+
+}  // namespace l0gm

@@ -1,0 +1,212 @@
+#include "training/trainer.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+
+#include "base/log.h"
+#include "gate/figures.h"
+#include "l0gm/error.h"
+#include "metrics/scores.h"
+
+namespace l0gm {
+
+namespace {
+
+constexpr double diverging_above = 20;  // times the loss of a uniform guess
+constexpr int64_t look_at_loss_every_on_device = 20;  // reading it waits for the device
+
+std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options) {
+  AdamW::Group encoder{options.lr, options.weight_decay, {}}, head{options.head_lr.value_or(options.lr), options.weight_decay, {}};
+  AdamW::Group gates{options.gate_lr, 0, {}};
+  for (const auto& [name, parameter] : named(model)) {
+    AdamW::Group& group = name.starts_with("gate.") ? gates : name.starts_with("head.") ? head : encoder;
+    group.parameters[name] = parameter;
+  }
+  return {encoder, head, gates};
+}
+
+}  // namespace
+
+Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config, const RunFolder& folder)
+    : model_(std::move(model)), task_(task), config_(config), folder_(folder), schedule_(config.schedule),
+      steps_(config.train.epochs * task.steps_per_epoch()),
+      control_(config.gate, model_->sites(), static_cast<uint64_t>(config.train.seed)),
+      optimiser_(groups_of(*model_, config.train)), average_(model_, config.train.ema) {
+  const bool gated = !model_->sites().empty();
+  if (gated && schedule_.options().kind == ScheduleKind::anneal && gate_state(steps_ - 1).phase != Phase::harden) {
+    throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier", steps_,
+                                config.schedule.anneal_until));
+  }
+}
+
+GateState Trainer::gate_state(int64_t step) const {
+  return control_.state(schedule_.at(static_cast<double>(step) / static_cast<double>(steps_)));
+}
+
+double Trainer::learning_rate_factor(int64_t step) const {
+  const TrainOptions& options = config_.train;
+  const double warmup = options.lr_warmup * static_cast<double>(steps_), at = static_cast<double>(step);
+  if (at < warmup) return (at + 1) / (warmup + 1);
+  const double x = (at - warmup) / std::max(1.0, static_cast<double>(steps_) - warmup);
+  switch (options.lr_decay) {
+    case Decay::cosine: return options.lr_end + (1 - options.lr_end) * (0.5 + 0.5 * std::cos(std::numbers::pi * x));
+    case Decay::linear: return 1 + (options.lr_end - 1) * x;
+    case Decay::constant: return 1;
+  }
+  return 1;
+}
+
+void Trainer::enter_phase(const GateState& state) {
+  if (model_->sites().empty()) return;
+  if (!state_.annealing && state.phase != Phase::warmup) {
+    control_.start_annealing(state);
+    state_.annealing = true;
+  }
+  if (!state_.hardened && state.phase == Phase::harden) {
+    state_.hardening = control_.harden(state);
+    state_.hardened = true;
+    average_.reset();
+    const Hardening& h = state_.hardening;
+    log_info(fmt::format("gates fixed at step {}: {} of {} units open, {} projected", state_.step, h.open_units, h.units, h.projected_units));
+    if (!h.converged) {
+      log_warning(fmt::format("not converged: fixing the gates changed {} of {} units (more than 5 %). Train longer, or raise train.gate_lr "
+                              "or gate.control_rate.", h.projected_units, h.units));
+    }
+    if (h.open_units == 1) log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");
+  }
+}
+
+double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
+  const std::shared_ptr<Batch> batch = task_.training_batch(epoch, index);
+  model_->train();
+  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch->example_ids);
+  GatePass& pass = *last_pass_;
+  pass.probing = control_.wants_probe(state);
+  const torch::Tensor logits = model_->forward(*batch, pass);
+  torch::Tensor loss = task_.loss(logits, *batch);
+  loss = batch->weights.defined() ? (loss * batch->weights).sum() / batch->weights.sum() : loss.mean();
+  const torch::Tensor task_loss = loss.detach();
+  if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
+  if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
+    const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
+    loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch->targets);
+  }
+  const bool look = loss.is_cpu() || state_.step % look_at_loss_every_on_device == 0;
+  if (look && !std::isfinite(loss.item<double>())) fail("the loss is not a finite number");
+  optimiser_.clear_gradients();
+  loss.backward();
+  const double norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
+  if (!std::isfinite(norm)) fail("the gradient is not finite");
+  if (config_.train.ema > 0) average_.update();
+  control_.after_step(pass);
+  return task_loss.item<double>();
+}
+
+void Trainer::fail(const std::string& what) const {
+  throw UserError(fmt::format("training stopped at step {}: {}. The last checkpoint in {} is intact. Lower train.lr (now {}) or train.gate_lr "
+                              "(now {}), or set train.clip (now {}), and look for extreme values in the data.",
+                              state_.step, what, folder_.path().string(), config_.train.lr, config_.train.gate_lr, config_.train.clip));
+}
+
+bool Trainer::patience_is_over() const { return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience; }
+
+void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
+  if (config_.train.ema <= 0) average_.reset();
+  const AveragedWeights::InUse averaged(average_);
+  const Predictions predictions = task_.predict(*model_, state, "valid");
+  const double valid_nll = nll(predictions);
+  const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
+  if (!std::isfinite(valid_nll) || train_loss > diverging_above * std::log(static_cast<double>(task_.class_count()))) {
+    fail(fmt::format("it diverges (training loss {:.3g}, validation loss {:.3g})", train_loss, valid_nll));
+  }
+  const bool gated = !model_->sites().empty();
+  const bool counts = !gated || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+  EpochRecord record;
+  if (counts) {
+    record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;
+    state_.epochs_without_better = record.selected ? 0 : state_.epochs_without_better + 1;
+  }
+  if (record.selected) {
+    state_.best_nll = valid_nll;
+    state_.best_step = state_.step;
+    save_tensors(folder_.best(), named(*model_), {{"step", std::to_string(state_.step)}});
+  }
+  const GateFigures figures = gate_figures(model_->sites(), state, last_pass_.get());
+  const bool by_target = config_.gate.control == ControlKind::target;
+  record.step = state_.step;
+  record.epoch = epoch + 1;
+  record.phase = gated ? name_of_enum(state.phase) : "dense";
+  record.tau = state.tau;
+  record.lambda = gated && !by_target ? control_.price() : 0;
+  record.mu = gated && by_target ? control_.price() : 0;
+  record.train_loss = train_loss;
+  record.valid_nll = valid_nll;
+  record.active_fraction = figures.active_fraction;
+  record.expected_active_fraction = figures.expected_active_fraction;
+  record.seconds = seconds;
+  state_.loss_sum = 0;
+  state_.loss_steps = 0;
+  ++state_.metrics_lines;
+  folder_.append_metrics(record);
+  for (Observer* observer : observers) observer->epoch_finished(record);
+}
+
+bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t per_epoch = task_.steps_per_epoch();
+  while (state_.step < steps_ && !state_.stopped_early) {
+    const GateState state = gate_state(state_.step);
+    enter_phase(state);
+    const int64_t epoch = state_.step / per_epoch;
+    const double loss = step(state, epoch, state_.step % per_epoch);
+    state_.loss_sum += loss;
+    ++state_.loss_steps;
+    ++state_.step;
+    for (Observer* observer : observers) observer->step_finished(state_.step, steps_, loss);
+    if (state_.step % per_epoch == 0) {
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      finish_epoch(state, epoch, observers, seconds.count());
+      state_.stopped_early = patience_is_over();
+      if (state_.stopped_early || state_.step == steps_ || (epoch + 1) % config_.train.checkpoint_every == 0) save();
+    }
+    if (stop && state_.step < steps_) {
+      save();
+      return false;
+    }
+  }
+  return true;
+}
+
+void Trainer::save() const {
+  TensorMap tensors;
+  add_with_prefix(tensors, "model/", named(*model_));
+  add_with_prefix(tensors, "average/", average_.state());
+  add_with_prefix(tensors, "adamw/", optimiser_.state());
+  add_with_prefix(tensors, "control/", control_.memory());
+  TrainerState state = state_;
+  save_tensors(folder_.state(), tensors, {{"trainer", OptionList::of(state).toml()}});
+}
+
+void Trainer::resume() {
+  if (!std::filesystem::exists(folder_.state())) {
+    folder_.keep_metrics(0);
+    return;
+  }
+  const std::string source = folder_.state().string();
+  const TensorFile file = load_tensors(folder_.state());
+  const auto text = file.metadata.find("trainer");
+  if (text == file.metadata.end()) throw UserError(source + " is not a checkpoint of a run");
+  OptionList::of(state_).read_toml_text(text->second, source);
+  copy_into(with_prefix(file.tensors, "model/"), named(*model_), source);
+  copy_into(with_prefix(file.tensors, "average/"), average_.state(), source);
+  optimiser_.restore(with_prefix(file.tensors, "adamw/"), source);
+  control_.restore(with_prefix(file.tensors, "control/"));
+  folder_.keep_metrics(state_.metrics_lines);
+}
+
+}  // namespace l0gm

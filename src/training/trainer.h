@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "l0gm/gate_control.h"
+#include "run/run_folder.h"
+#include "training/adamw.h"
+#include "training/average.h"
+#include "training/config.h"
+#include "training/task.h"
+
+namespace l0gm {
+
+// Where a run stands: what a checkpoint holds beside tensors, and what the summary tells.
+struct TrainerState {
+  int64_t step = 0;
+  int64_t metrics_lines = 0;
+  int64_t best_step = -1;
+  double best_nll = 0;
+  int64_t epochs_without_better = 0;
+  double loss_sum = 0;           // of the epoch under way
+  int64_t loss_steps = 0;
+  bool annealing = false, hardened = false, stopped_early = false;
+  Hardening hardening;
+
+  template <class Visitor>
+  void visit(Visitor& v) {  // named as options are, for the checkpoint
+    v("trainer.step", step, "");
+    v("trainer.metrics_lines", metrics_lines, "");
+    v("trainer.best_step", best_step, "");
+    v("trainer.best_nll", best_nll, "");
+    v("trainer.epochs_without_better", epochs_without_better, "");
+    v("trainer.loss_sum", loss_sum, "");
+    v("trainer.loss_steps", loss_steps, "");
+    v("trainer.annealing", annealing, "");
+    v("trainer.hardened", hardened, "");
+    v("trainer.stopped_early", stopped_early, "");
+    v("hardening.units", hardening.units, "");
+    v("hardening.open_units", hardening.open_units, "");
+    v("hardening.projected_units", hardening.projected_units, "");
+    v("hardening.converged", hardening.converged, "");
+  }
+};
+
+// Trains a model on a task into a run folder. Knows batches, a loss, sites and steps; no modality.
+class Trainer {
+ public:
+  Trainer(std::shared_ptr<Model> model, Task& task, const Config& config, const RunFolder& folder);
+
+  void resume();  // from the folder's checkpoint, when it has one
+  // False when `stop` was raised: the step is finished, the state saved. Throws UserError on a loss that is not finite.
+  bool run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
+
+  const TrainerState& state() const { return state_; }
+  int64_t steps() const { return steps_; }
+
+ private:
+  GateState gate_state(int64_t step) const;
+  void enter_phase(const GateState& state);
+  double step(const GateState& state, int64_t epoch, int64_t index);
+  void finish_epoch(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
+  double learning_rate_factor(int64_t step) const;
+  void save() const;
+  bool patience_is_over() const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::shared_ptr<Model> model_;
+  Task& task_;
+  Config config_;
+  const RunFolder& folder_;
+  Schedule schedule_;
+  int64_t steps_;
+  GateControl control_;
+  AdamW optimiser_;
+  AveragedWeights average_;
+  TrainerState state_;
+  std::unique_ptr<GatePass> last_pass_;
+};
+
+}  // namespace l0gm
