@@ -40,6 +40,7 @@ class GateControl {
 
  private:
   double target_share() const;                      // of the cost, under target, top-k and static
+  double target_now(const GateState& state) const;  // falls from 1 to it
   std::vector<torch::Tensor> choose(const std::vector<torch::Tensor>& ranking, const std::vector<torch::Tensor>& weight) const;
 
   GateOptions options_;

@@ -43,8 +43,9 @@ struct GateOptions {
   double gamma = -0.1;
   double zeta = 1.1;
   double init_open = 0.9;
-  double control_rate = 0.03;
-  int64_t map_rank = 8;
+  double control_rate = 0.05;
+  double control_damping = 10;
+  int64_t map_rank = 0;
   StaticBy static_by = StaticBy::magnitude;
 
   static constexpr double default_lambda = 1e-3;
@@ -65,7 +66,9 @@ struct GateOptions {
     v("zeta", zeta, "upper end of the stretch", above(1));
     v("init_open", init_open, "sigmoid of the logits at the start", inside(0, 1));
     v("control_rate", control_rate, "how fast the price follows the gap to `target_active`, per step", above(0));
-    v("map_rank", map_rank, "`instance` logits: rank of the map from the interface to the logits", at_least(1));
+    v("control_damping", control_damping, "`target_active`: weight of half the squared gap in the loss; keeps the price from swinging",
+      at_least(0));
+    v("map_rank", map_rank, "`instance` logits: rank of the map from the interface to the logits; 0: full", at_least(0));
     v("static_by", static_by, "`static` logits: what ranks the units at the end of warm-up");
   }
 };

@@ -66,7 +66,7 @@ class HardConcreteImpl : public torch::nn::Module {
 
   GateOptions options_;
   torch::Tensor cost_, logits_;
-  torch::Tensor range_, map_in_, map_out_;  // instance logits: a + softplus(range) tanh(map_out map_in (r * alive))
+  torch::Tensor range_, map_in_, map_out_;  // instance logits: a + softplus(range) tanh((r * alive) map_in map_out)
 };
 TORCH_MODULE(HardConcrete);
 

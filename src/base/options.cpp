@@ -55,7 +55,12 @@ std::string one_of(const std::vector<std::string>& names) { return "one of " + j
 
 namespace {
 
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', false); }  // TOML basic strings read JSON's
+// TOML basic strings read JSON's, but for one character that JSON leaves as it is.
+std::string quoted(const std::string& text) {
+  std::string result = nlohmann::json(text).dump(-1, ' ', false);
+  for (size_t at = 0; (at = result.find('\x7f', at)) != std::string::npos;) result.replace(at, 1, "\\u007F");
+  return result;
+}
 
 template <class Items, class Write>
 std::string listed(const Items& items, Write write) {

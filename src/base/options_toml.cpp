@@ -98,6 +98,9 @@ void OptionList::read_toml_text(std::string_view text, const std::string& source
 void OptionList::read_toml(const std::filesystem::path& path) { read_toml_text(read_file(path), path.string()); }
 
 void OptionList::set(std::string_view assignment) {
+  if (const auto offset = first_invalid_utf8(assignment)) {
+    throw UserError(fmt::format("--set {}…: byte {} is not UTF-8", assignment.substr(0, *offset), *offset + 1));
+  }
   const size_t equals = assignment.find('=');
   if (equals == std::string_view::npos) {
     throw UserError(fmt::format("--set wants key=value, such as --set train.epochs=10; found '{}'", assignment));
@@ -108,8 +111,9 @@ void OptionList::set(std::string_view assignment) {
   toml::table table;
   try {
     table = toml::parse("value = " + text);
-  } catch (const toml::parse_error&) {  // bare text: --set gate.unit=group
-    assign(option, text, where);
+  } catch (const toml::parse_error&) {  // no TOML: a number as people write it (.5), or bare text (gate.unit=group)
+    const auto number = parse_double(text);
+    assign(option, number ? OptionValue(*number) : OptionValue(text), where);
     return;
   }
   const toml::node& node = *table.get("value");

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "data/table/source.h"
 #include "evaluation/predict_file.h"
 
 namespace l0gm {
@@ -24,7 +25,11 @@ std::string told(const nlohmann::json& counts, const char* what) {
 void run_predict(PredictArguments& arguments, const Common& common) {
   const Machine machine = arguments.machine.prepare();
   LoadedRun run = load_run(arguments.run, machine);
-  if (!arguments.delimiter.empty()) arguments.options.delimiter = arguments.delimiter == "\\t" ? '\t' : arguments.delimiter[0];
+  if (!arguments.delimiter.empty()) {
+    DataOptions spelled;
+    spelled.delimiter = arguments.delimiter;
+    arguments.options.delimiter = delimiter_of(spelled);
+  }
   const nlohmann::json result = predict_file(run, arguments.input, arguments.out, arguments.options, machine);
   print_result(common, result, fmt::format("{}: {} rows\n", arguments.out, result["rows"].get<int64_t>()) +
                                    told(result["unseen"], "categories training never saw") +

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <csignal>
+#include <cstring>
 
 #include "base/log.h"
 #include "base/progress.h"
@@ -42,6 +45,26 @@ struct TrainArguments {
   MachineFlags machine;
 };
 
+// A word as a shell reads it back.
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_-./=,:+@%", c) != nullptr; };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+// The command that continues this run: with every argument that counts, or it would be another configuration.
+std::string continuation(const TrainArguments& arguments) {
+  std::string text = fmt::format("l0gm train {} --out {} --resume", quoted(arguments.config), quoted(arguments.out));
+  for (const std::string& assignment : arguments.assignments) text += " --set " + quoted(assignment);
+  if (arguments.seed >= 0) text += fmt::format(" --seed {}", arguments.seed);
+  if (arguments.machine.device != "cpu") text += " --device " + quoted(arguments.machine.device);
+  if (arguments.machine.threads > 0) text += fmt::format(" --threads {}", arguments.machine.threads);
+  if (arguments.machine.deterministic) text += " --deterministic";
+  return text;
+}
+
 void run_train(const TrainArguments& arguments, const Common& common) {
   std::vector<std::string> assignments = arguments.assignments;
   if (arguments.seed >= 0) assignments.push_back(fmt::format("train.seed={}", arguments.seed));
@@ -55,8 +78,7 @@ void run_train(const TrainArguments& arguments, const Common& common) {
     finished = train_table(config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
   }
   if (!finished) {
-    throw UserError(fmt::format("stopped; everything up to here is saved. Go on with: l0gm train {} --out {} --resume{}", arguments.config,
-                                arguments.out, arguments.seed >= 0 ? fmt::format(" --seed {}", arguments.seed) : ""));
+    throw UserError("stopped; everything up to here is saved. Go on with: " + continuation(arguments));
   }
   const nlohmann::json result = evaluate_run(arguments.out, "valid", machine);
   print_result(common, result, describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));

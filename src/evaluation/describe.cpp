@@ -78,6 +78,10 @@ std::string describe(const nlohmann::json& r) {
   }
   if (r.contains("planted")) {
     text += fmt::format("  planted     {} informative columns found; the best possible AUC is {}\n", planted_of(r), number(r, "bayes_auc"));
+    if (r["planted"].contains("right_set_open")) {
+      text += fmt::format("  per row     the columns that matter for the row are open on {}, those of the other set closed on {} of the rows\n",
+                          percent(r["planted"], "right_set_open"), percent(r["planted"], "wrong_set_closed"));
+    }
   }
   return text;
 }

@@ -2,32 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "evaluation/gate_report.h"
+#include "evaluation/planted_report.h"
 #include "l0gm/error.h"
 #include "metrics/summary.h"
 
 namespace l0gm {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-// Made data knows its truth: which planted columns are still read, and which of the columns read are planted.
-nlohmann::json compare_with_planted(const std::vector<std::string>& planted, const nlohmann::json& open_columns) {
-  std::vector<std::string> found, wrong;
-  for (const auto& column : open_columns) {
-    const std::string name = column["name"];
-    (std::find(planted.begin(), planted.end(), name) != planted.end() ? found : wrong).push_back(name);
-  }
-  const double read = static_cast<double>(open_columns.size());
-  return {{"planted", planted}, {"found", found}, {"wrong", wrong},
-          {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
-          {"recall", static_cast<double>(found.size()) / static_cast<double>(planted.size())}};
-}
-
-}  // namespace
 
 nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine) {
   LoadedRun run = load_run(path, machine);
@@ -45,7 +27,7 @@ nlohmann::json evaluate_run(const fs::path& path, const std::string& split, cons
   result["split"] = split;
   result["seed"] = run.config.train.seed;
   if (!run.table.planted.empty()) {
-    result["planted"] = compare_with_planted(run.table.planted, result["open_columns"]);
+    result["planted"] = compare_with_planted(run, tensors, rows, result["open_columns"]);
     result["bayes_auc"] = run.table.bayes_auc;
   }
   return result;

@@ -15,18 +15,6 @@ namespace {
 
 constexpr int64_t block = 4096;
 
-// Gate values of every row at the interface, [rows, width]; instance logits only.
-torch::Tensor gates_by_row(LoadedRun& run, const TableTensors& rows) {
-  std::vector<torch::Tensor> parts;
-  for (int64_t begin = 0; begin < rows.rows(); begin += block) {
-    const auto batch = rows.range(begin, std::min(rows.rows(), begin + block));
-    GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
-    run.model->forward(*batch, pass);
-    parts.push_back(pass.records()[0].gated.gates.cpu());
-  }
-  return at::cat(parts);
-}
-
 // Which interface dimensions a compact model keeps.
 torch::Tensor open_dimensions(const LoadedRun& run) {
   const int64_t width = run.model->encoder().width();
@@ -65,6 +53,18 @@ nlohmann::json quantiles(torch::Tensor fractions) {
 }
 
 }  // namespace
+
+torch::Tensor gates_by_row(LoadedRun& run, const TableTensors& rows) {
+  std::vector<torch::Tensor> parts;
+  for (int64_t begin = 0; begin < rows.rows(); begin += block) {
+    const auto batch = rows.range(begin, std::min(rows.rows(), begin + block));
+    GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
+    run.model->forward(*batch, pass);
+    const torch::Tensor gates = run.model->sites().empty() ? at::ones({run.model->encoder().width()}) : pass.records()[0].gated.gates.cpu();
+    parts.push_back(gates.expand({batch->codes.size(0), run.model->encoder().width()}));
+  }
+  return at::cat(parts);
+}
 
 nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows) {
   c10::InferenceMode inference;

@@ -10,4 +10,7 @@ namespace l0gm {
 // columns are still read. With instance logits: means over examples, quantiles, and how often each column is open.
 nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows);
 
+// What the interface of every row was multiplied with, [rows, width]: ones where nothing gates it.
+torch::Tensor gates_by_row(LoadedRun& run, const TableTensors& rows);
+
 }  // namespace l0gm

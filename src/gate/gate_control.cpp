@@ -69,9 +69,11 @@ double GateControl::target_share() const {
   return options_.k ? static_cast<double>(*options_.k) / static_cast<double>(units) : 1;
 }
 
+double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
+
 GateState GateControl::state(GateState scheduled) const {
   if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty() && scheduled.phase == Phase::anneal) {
-    scheduled.keep = 1 + (target_share() - 1) * scheduled.ramp;
+    scheduled.keep = target_now(scheduled);
   }
   return scheduled;
 }
@@ -86,7 +88,11 @@ torch::Tensor GateControl::penalty(const GatePass& pass) const {
   const GateState& state = pass.state();
   if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
   if (options_.control == ControlKind::lambda) return pass.expected_cost() * (*options_.lambda * state.ramp);
-  if (options_.control == ControlKind::target) return pass.cost_fraction() * price_;
+  if (options_.control == ControlKind::target) {
+    // An augmented Lagrangian: the price alone is an integrator over gates that integrate it once more, and would swing for ever.
+    const torch::Tensor gap = pass.cost_fraction() - target_now(state);
+    return gap * price_ + gap.square() * (options_.control_damping / 2);
+  }
   return {};
 }
 
@@ -108,9 +114,8 @@ void GateControl::after_step(const GatePass& pass) {
     }
   }
   if (options_.control == ControlKind::target && state.phase == Phase::anneal && options_.logits != LogitKind::fixed && !sites_.empty()) {
-    const double target = 1 + (target_share() - 1) * state.ramp;
     // The price may fall below zero: a clamped one overshoots, since closed gates get no gradient that would reopen them.
-    price_ += options_.control_rate * (pass.cost_fraction().item<double>() - target);
+    price_ += options_.control_rate * (pass.cost_fraction().item<double>() - target_now(state));
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double force_margin = 0.05;
 // Noise shared by all examples of a step is drawn for this id.
 constexpr int64_t batch_id = -1;
-constexpr double softplus_of_start = -2.0;  // instance logits start with a narrow range: softplus(-2) = 0.13
+constexpr double range_start = 0.5413;  // softplus of it is 1: an example may move its logits by at most 1 at first
 
 double logit(double p) { return std::log(p) - std::log1p(-p); }
 
@@ -30,11 +30,12 @@ HardConcreteImpl::HardConcreteImpl(const GateOptions& options, torch::Tensor cos
   if (has_instance_logits()) {
     if (options.unit == UnitKind::fine) throw UserError("gate.logits = instance needs gate.unit = dimension or group; found fine");
     width = width > 0 ? width : units;
-    const int64_t rank = std::min(options.map_rank, width);
+    const int64_t rank = options.map_rank;
     const auto real = cost_.options();
-    range_ = register_parameter("range", at::full({units}, softplus_of_start, real));
-    map_in_ = register_parameter("map_in", at::randn({width, rank}, real) / std::sqrt(static_cast<double>(width)));
-    map_out_ = register_parameter("map_out", at::randn({rank, units}, real) / std::sqrt(static_cast<double>(rank)));
+    range_ = register_parameter("range", at::full({units}, range_start, real));
+    if (rank > 0) map_in_ = register_parameter("map_in", at::randn({width, rank}, real) / std::sqrt(static_cast<double>(width)));
+    // Zero at first: a random map would move logits at random, and units would close before it has learned anything.
+    map_out_ = register_parameter("map_out", at::zeros({rank > 0 ? rank : width, units}, real));
   }
 }
 
@@ -97,7 +98,9 @@ void HardConcreteImpl::force(const torch::Tensor& open, double tau) {
 torch::Tensor HardConcreteImpl::example_logits(const torch::Tensor& r, const GateState& state, const torch::Tensor& index) const {
   torch::Tensor alive = ever_open(state).to(r.scalar_type());
   if (index.defined()) alive = alive.index_select(0, index);
-  return logits_ + range() * at::tanh(at::matmul(at::matmul(r * alive, map_in_), map_out_));
+  torch::Tensor read = r * alive;
+  if (map_in_.defined()) read = at::matmul(read, map_in_);
+  return logits_ + range() * at::tanh(at::matmul(read, map_out_));
 }
 
 Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index) {

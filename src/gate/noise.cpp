@@ -1,9 +1,10 @@
+#include "gate/noise.h"
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/stack.h>
 
 #include "base/random.h"
-#include "l0gm/hard_concrete.h"
 
 namespace l0gm {
 
@@ -39,18 +40,24 @@ torch::Tensor philox_on_device(uint64_t key, const torch::Tensor& ids, int64_t b
   return at::stack({c0, c1, c2, c3}, 2);
 }
 
+uint64_t key_of(const Draw& draw) {
+  return mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site));
+}
+
 }  // namespace
 
-torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device device) {
-  const uint64_t key = mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site));
-  const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64).contiguous();
-  if (device.is_cpu()) {
-    torch::Tensor u = at::empty({ids.size(0), width}, torch::kFloat32);
-    fill_uniform(key, ids.data_ptr<int64_t>(), ids.size(0), width, u.data_ptr<float>());
-    return u;
-  }
-  const torch::Tensor bits = philox_on_device(key, ids, (width + 3) / 4).reshape({ids.size(0), -1}).narrow(1, 0, width);
+torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::Device device) {
+  const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64);
+  const torch::Tensor bits = philox_on_device(key_of(draw), ids, (width + 3) / 4).reshape({ids.size(0), -1}).narrow(1, 0, width);
   return bits.bitwise_right_shift(8).clamp_min(1).to(torch::kFloat32).mul(0x1p-24);
+}
+
+torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device device) {
+  if (!device.is_cpu()) return uniform_noise_by_tensors(draw, width, device);
+  const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64).contiguous();
+  torch::Tensor u = at::empty({ids.size(0), width}, torch::kFloat32);
+  fill_uniform(key_of(draw), ids.data_ptr<int64_t>(), ids.size(0), width, u.data_ptr<float>());
+  return u;
 }
 
 }  // namespace l0gm

@@ -21,6 +21,9 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, const
   if (gate.attach != Attach::interface) {
     throw UserError("gate.attach = input is not available for this model; the gate of `mlp` sits at the interface");
   }
+  if (gate.unit == UnitKind::fine && gate.logits == LogitKind::fixed) {  // scores are kept per dimension
+    throw UserError("gate.logits = static needs gate.unit = dimension or group; found fine");
+  }
   InterfaceUnits units = encoder_->units(gate.unit);
   fine_ = gate.unit == UnitKind::fine;
   interface_ = std::make_unique<GateSite>();
@@ -58,6 +61,14 @@ int64_t Model::parameter_count(const torch::Tensor& kept) const {
     else count -= head_->parameters_per_dimension();
   }
   return count;
+}
+
+void place(Model& model, torch::Device device, torch::Dtype dtype) {
+  std::vector<torch::Tensor> tensors = model.parameters();
+  for (const torch::Tensor& buffer : model.buffers()) tensors.push_back(buffer);
+  for (torch::Tensor& tensor : tensors) {
+    tensor.set_data(tensor.is_floating_point() ? tensor.to(device, dtype) : tensor.to(device));
+  }
 }
 
 std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts, const ModelOptions& options,

@@ -33,6 +33,9 @@ class Model : public torch::nn::Module {
   std::unique_ptr<GateSite> interface_;  // none when dense
 };
 
+// Moves a model; only what is floating-point changes its type (Module::to would turn index buffers into floats).
+void place(Model& model, torch::Device device, torch::Dtype dtype);
+
 // A table model, its parameters drawn from `seed`.
 std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts, const ModelOptions& options,
                                         const GateOptions& gate, uint64_t seed);

@@ -12,13 +12,38 @@ namespace l0gm {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Nothing but what create() makes before run.json: a process was killed in between.
+bool is_unfinished_creation(const fs::path& path) {
+  if (!fs::is_directory(path)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name == "checkpoint" || name == "predictions" ? entry.is_directory() && fs::is_empty(entry.path())
+                                                                    : name.starts_with(".l0gm-") && name.ends_with(".tmp");
+    if (!ours) return false;
+  }
+  return true;
+}
+
+bool was_never_started(const fs::path& path) {
+  try {
+    return !RunFolder::open(path).started();
+  } catch (const UserError&) {
+    return false;  // a run, though a damaged one
+  }
+}
+
+}  // namespace
+
 bool RunFolder::is_run(const fs::path& path) { return fs::is_regular_file(path / "run.json"); }
 
 RunFolder RunFolder::create(const fs::path& path) {
-  if (is_run(path)) {
+  const bool run = is_run(path);
+  if (run && !was_never_started(path)) {
     throw UserError(fmt::format("{} already holds a run: continue it with --resume, or choose another --out", path.string()));
   }
-  if (fs::exists(path) && (!fs::is_directory(path) || !fs::is_empty(path))) {
+  if (!run && fs::exists(path) && !is_unfinished_creation(path)) {
     throw UserError(fmt::format("{} exists and is not a run: choose an --out that does not exist yet", path.string()));
   }
   std::error_code error;
@@ -26,7 +51,7 @@ RunFolder RunFolder::create(const fs::path& path) {
   if (!error) fs::create_directories(path / "predictions", error);
   if (error) throw UserError(fmt::format("{} cannot be created: {}", path.string(), error.message()));
   RunFolder folder(path);
-  folder.record_ = {{"format", format_version}, {"l0gm", version}, {"state", "training"}, {"sealed", nlohmann::json::object()}};
+  folder.record_ = {{"format", format_version}, {"l0gm", version}, {"state", "creating"}, {"sealed", nlohmann::json::object()}};
   folder.save_record();
   return folder;
 }
@@ -64,6 +89,11 @@ void RunFolder::save_record() const { write_json(path_ / "run.json", record_); }
 void RunFolder::write_sealed(const fs::path& file, std::string_view bytes) {
   write_file_atomically(file, bytes);
   record_["sealed"][fs::relative(file, path_).string()] = sha256(bytes);
+  save_record();
+}
+
+void RunFolder::set_started() {
+  record_["state"] = "training";
   save_record();
 }
 

@@ -11,7 +11,7 @@
 namespace l0gm {
 
 // A run is a folder:
-//   run.json          format version, state (training, finished), SHA-256 of the files below that never change
+//   run.json          format version, state (creating, training, finished), SHA-256 of the files below that never change
 //   config.toml       complete and resolved         schema.json   what was learned from training rows
 //   metrics.jsonl     a line per epoch              checkpoint/   state.safetensors (to go on), best.safetensors (the result)
 //   predictions/      SPLIT.csv                     summary.json, environment.json
@@ -19,7 +19,8 @@ class RunFolder {
  public:
   static constexpr int format_version = 1;
 
-  // A new run; a folder that holds a run or anything else is refused.
+  // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training started
+  // (killed, or refused its configuration) is no run.
   static RunFolder create(const std::filesystem::path& path);
   // An existing run: refused when it is no run, is damaged, or was written by a newer version.
   static RunFolder open(const std::filesystem::path& path);
@@ -40,6 +41,8 @@ class RunFolder {
 
   // Writes a file that never changes again and remembers its hash: open() refuses the run when it was altered.
   void write_sealed(const std::filesystem::path& file, std::string_view bytes);
+  void set_started();  // everything that training needs is written
+  bool started() const { return record_.value("state", "") != "creating"; }
   void set_finished();
   bool finished() const { return record_.value("state", "") == "finished"; }
   void require_finished() const;  // UserError that says how to go on

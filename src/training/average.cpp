@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
+
 namespace l0gm {
 
 TensorMap named(const torch::nn::Module& module) {
@@ -18,7 +20,14 @@ TensorMap AveragedWeights::weights() const {
   return result;
 }
 
+TensorMap AveragedWeights::state() const {
+  TensorMap result = average_;
+  result["updates"] = updates_;
+  return result;
+}
+
 void AveragedWeights::reset() {
+  updates_ = at::zeros({1}, torch::kInt64);
   for (const auto& [name, weight] : weights()) average_[name] = weight.detach().clone();
 }
 
@@ -29,7 +38,8 @@ void AveragedWeights::update() {
     average.push_back(average_.at(name));
     live.push_back(weight);
   }
-  at::_foreach_lerp_(average, live, 1 - decay_);
+  const double count = static_cast<double>(updates_.add_(1).item<int64_t>());
+  at::_foreach_lerp_(average, live, 1 - std::min(decay_, count / (count + 10)));
 }
 
 AveragedWeights::InUse::InUse(AveragedWeights& average) : average_(average) {

@@ -11,7 +11,7 @@ class AveragedWeights {
   AveragedWeights(std::shared_ptr<Model> model, double decay);
   void update();
   void reset();  // starts again from the weights as they are
-  TensorMap state() const { return average_; }
+  TensorMap state() const;
 
   // While it lives the model holds the average, settled for evaluation.
   class InUse {
@@ -31,6 +31,7 @@ class AveragedWeights {
   std::shared_ptr<Model> model_;
   double decay_;
   TensorMap average_;
+  torch::Tensor updates_;  // since the last reset: a young average forgets faster, or its start would weigh too much
 };
 
 // Parameters of a module by name.

@@ -25,20 +25,19 @@ torch::Tensor balanced_weights(const EncodedTable& train, size_t classes) {
   return at::tensor(weight, torch::kFloat64);
 }
 
-// The resolved configurations must agree line by line; the first difference is named.
-void require_same_config(const std::string& given, const std::string& stored, const std::filesystem::path& path) {
-  if (given == stored) return;
-  size_t begin = 0;
-  while (begin < given.size()) {
-    const size_t end = given.find('\n', begin);
-    const std::string line = given.substr(begin, end - begin);
-    if (stored.find("\n" + line + "\n") == std::string::npos && !stored.starts_with(line + "\n")) {
-      throw UserError(fmt::format("--resume: the configuration differs from {}: '{}' is new. Give the same one, or choose another --out.",
-                                  path.string(), line));
-    }
-    begin = end + 1;
+// The resolved configurations must agree; the first option that differs is named with both values.
+void require_same_config(Config given, const std::filesystem::path& path) {
+  if (to_toml(given) == read_file(path)) return;
+  Config stored = read_config(path, {});
+  const nlohmann::json now = OptionList::of(given).json(), then = OptionList::of(stored).json();
+  nlohmann::json keys = now;
+  keys.update(then);
+  const auto told = [](const nlohmann::json& options, const std::string& key) { return options.contains(key) ? options[key].dump() : "unset"; };
+  for (const auto& [key, unused] : keys.items()) {
+    if (told(now, key) == told(then, key)) continue;
+    throw UserError(fmt::format("--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
+                                path.string(), key, told(now, key), told(then, key)));
   }
-  throw UserError(fmt::format("--resume: the configuration differs from {}", path.string()));
 }
 
 RunFolder open_folder(const Config& config, const std::filesystem::path& out, bool resume, const TableRecord& record,
@@ -46,12 +45,14 @@ RunFolder open_folder(const Config& config, const std::filesystem::path& out, bo
   const std::string toml = to_toml(config);
   if (resume && RunFolder::is_run(out)) {
     RunFolder folder = RunFolder::open(out);
-    folder.lock();
-    require_same_config(toml, read_file(folder.config()), folder.config());
-    if (folder.read_json(folder.schema()) != record.to_json()) {
-      throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
+    if (folder.started()) {
+      folder.lock();
+      require_same_config(config, folder.config());
+      if (folder.read_json(folder.schema()) != record.to_json()) {
+        throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
+      }
+      return folder;
     }
-    return folder;
   }
   RunFolder folder = RunFolder::create(out);
   folder.lock();
@@ -59,6 +60,11 @@ RunFolder open_folder(const Config& config, const std::filesystem::path& out, bo
   folder.write_sealed(folder.schema(), record.to_json().dump(1) + "\n");
   folder.write_json(folder.environment(), describe_environment(machine, config.train.seed));
   return folder;
+}
+
+// Where gates stand after training. With top-k and no schedule nothing was hardened: the share that may pass still counts.
+GateState final_state(const Config& config, const Model& model) {
+  return GateControl(config.gate, model.sites()).state(Schedule(config.schedule).at(1));
 }
 
 struct Prepared {
@@ -114,7 +120,7 @@ bool train_table(const Config& config, const std::filesystem::path& out, bool re
   const auto seed = static_cast<uint64_t>(config.train.seed);
   const torch::Dtype dtype = dtype_of(config.train.precision);
   std::shared_ptr<Model> model = make_table_model(schema, prepared.record.counts, config.model, config.gate, seed);
-  model->to(machine.device, dtype);
+  place(*model, machine.device, dtype);
   TableTask task(schema, config.train.batch, seed);
   task.add_split("train", prepared.train, machine.device, dtype);
   task.add_split("valid", prepared.valid, machine.device, dtype);
@@ -126,10 +132,11 @@ bool train_table(const Config& config, const std::filesystem::path& out, bool re
                        with_thousands(prepared.train.rows()), schema.columns.size(), schema.fields.size(), model->encoder().width(),
                        with_thousands(model->parameter_count())));
   Trainer trainer(model, task, config, folder);
+  if (!folder.started()) folder.set_started();
   if (resume) trainer.resume();
   if (!trainer.run(observers, stop)) return false;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  finish(folder, config, task, *model, trainer, Schedule(config.schedule).at(1), seconds.count());
+  finish(folder, config, task, *model, trainer, final_state(config, *model), seconds.count());
   return true;
 }
 
@@ -139,10 +146,10 @@ LoadedRun load_run(const std::filesystem::path& path, const Machine& machine) {
   run.config = read_config(run.folder.config(), {});
   run.table = TableRecord::from_json(run.folder.read_json(run.folder.schema()));
   run.model = make_table_model(run.table.schema, run.table.counts, run.config.model, run.config.gate, 0);
-  run.model->to(machine.device, dtype_of(run.config.train.precision));
+  place(*run.model, machine.device, dtype_of(run.config.train.precision));
   copy_into(load_tensors(run.folder.best()).tensors, named(*run.model), run.folder.best().string());
   run.model->eval();
-  run.gate_state = Schedule(run.config.schedule).at(1);
+  run.gate_state = final_state(run.config, *run.model);
   const nlohmann::json summary = run.folder.read_json(run.folder.summary());
   if (!summary.contains("calibrator")) throw UserError(run.folder.summary().string() + " is damaged: it names no calibrator");
   run.calibrator = Calibrator::from_json(summary["calibrator"]);

@@ -44,7 +44,8 @@ Predictions predict_table(Model& model, const GateState& state, const TableTenso
   for (int64_t begin = 0; begin < rows.rows(); begin += evaluation_block) {
     const auto batch = rows.range(begin, std::min(rows.rows(), begin + evaluation_block));
     GatePass pass = GatePass::evaluation(state, batch->example_ids);
-    const torch::Tensor p = mean_probabilities(model.forward(*batch, pass)).to(torch::kCPU, torch::kFloat64).contiguous();
+    // In float64 from the logits on: probabilities sum to 1 as a file of them is read back, and figures are those of the file.
+    const torch::Tensor p = mean_probabilities(model.forward(*batch, pass).to(torch::kCPU, torch::kFloat64)).contiguous();
     const torch::Tensor targets = batch->targets.cpu(), ids = batch->example_ids.cpu().contiguous();
     result.probabilities.insert(result.probabilities.end(), p.data_ptr<double>(), p.data_ptr<double>() + p.numel());
     result.rows.insert(result.rows.end(), ids.data_ptr<int64_t>(), ids.data_ptr<int64_t>() + ids.numel());

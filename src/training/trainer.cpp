@@ -24,7 +24,9 @@ std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& opti
   AdamW::Group encoder{options.lr, options.weight_decay, {}}, head{options.head_lr.value_or(options.lr), options.weight_decay, {}};
   AdamW::Group gates{options.gate_lr, 0, {}};
   for (const auto& [name, parameter] : named(model)) {
-    AdamW::Group& group = name.starts_with("gate.") ? gates : name.starts_with("head.") ? head : encoder;
+    // The map of instance logits reads the whole interface: at the logits' own rate its many weights would be noise.
+    const bool logit = name.starts_with("gate.") && !name.starts_with("gate.map_");
+    AdamW::Group& group = logit ? gates : name.starts_with("head.") ? head : encoder;
     group.parameters[name] = parameter;
   }
   return {encoder, head, gates};
@@ -205,7 +207,9 @@ void Trainer::resume() {
   copy_into(with_prefix(file.tensors, "model/"), named(*model_), source);
   copy_into(with_prefix(file.tensors, "average/"), average_.state(), source);
   optimiser_.restore(with_prefix(file.tensors, "adamw/"), source);
-  control_.restore(with_prefix(file.tensors, "control/"));
+  const TensorMap control = with_prefix(file.tensors, "control/");
+  copy_into(control, control_.memory(), source);  // refuses what does not fit
+  control_.restore(control);
   folder_.keep_metrics(state_.metrics_lines);
 }
 

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "l0gm/hard_concrete.h"
+
+namespace l0gm {
+
+// uniform_noise by tensor operations alone, for devices without a kernel of ours. The numbers are the same; a test compares them.
+torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::Device device);
+
+}  // namespace l0gm
