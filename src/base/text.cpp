@@ -108,10 +108,14 @@ std::string shortest(double value) { return std::isnan(value) ? "nan" : fmt::for
 std::string shortest(float value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
 
 std::string with_thousands(int64_t value) {
-  std::string digits = std::to_string(value);
-  const size_t sign = value < 0 ? 1 : 0;
-  for (size_t at = digits.size(); at > sign + 3;) digits.insert(at -= 3, 1, ',');
-  return digits;
+  const std::string digits = std::to_string(value);
+  std::string grouped;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const bool after_a_digit = i > 0 && digits[i - 1] != '-';
+    if (after_a_digit && (digits.size() - i) % 3 == 0) grouped += ',';
+    grouped += digits[i];
+  }
+  return grouped;
 }
 
 std::string_view trim(std::string_view text) {

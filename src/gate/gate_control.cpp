@@ -132,8 +132,8 @@ std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>&
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank[a] > rank[b]; });
   const bool equal = std::all_of(cost.begin(), cost.end(), [&](double c) { return std::abs(c - cost[0]) < cost_tolerance; });
   std::vector<uint8_t> open(rank.size(), 0);
-  if (equal) {  // exactly round(target * units)
-    const auto count = std::max<int64_t>(1, std::llround(target_share() * whole_cost_ / cost[0]));
+  if (equal || options_.k) {  // exactly round(target * units), or k
+    const int64_t count = options_.k ? *options_.k : std::max<int64_t>(1, std::llround(target_share() * whole_cost_ / cost[0]));
     for (size_t i = 0; i < std::min<size_t>(static_cast<size_t>(count), order.size()); ++i) open[order[i]] = 1;
   } else {
     double spent = 0;
@@ -184,6 +184,7 @@ Hardening GateControl::harden(const GateState& state) {
     result.units += gate->units();
     if (project) {
       const torch::Tensor before = gate->ever_open(state).cpu();
+      if (gate->has_instance_logits()) masks[i] &= before;  // what no example opens costs nothing, and stays shut
       result.projected_units += before.ne(masks[i]).sum().item<int64_t>();
       gate->force(masks[i].to(gate->logits().device()), state.tau);
     }
@@ -198,8 +199,8 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
   result["price"] = at::full({1}, price_, torch::kFloat64);
   result["ramp"] = at::full({1}, ramp_, torch::kFloat64);
   for (size_t i = 0; i < sites_.size(); ++i) {
-    result[sites_[i]->name + "/scores"] = scores_[i];
-    result[sites_[i]->name + "/open_share"] = open_share_[i];
+    result[sites_[i]->name + "/scores"] = scores_[i].clone();
+    result[sites_[i]->name + "/open_share"] = open_share_[i].clone();
   }
   return result;
 }

@@ -77,7 +77,8 @@ torch::Tensor HardConcreteImpl::test_values(const GateState& state) const {
 
 torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
   if (!has_instance_logits() || state.phase == Phase::warmup) return test_values(state).gt(0);
-  return (logits_ + range()).detach().gt(open_logit(state.tau));
+  const torch::Tensor largest = (logits_ + range()).detach(), open = largest.gt(open_logit(state.tau));
+  return at::where(open.any(), open, largest.eq(largest.max()));  // never none: forward() opens that one
 }
 
 torch::Tensor HardConcreteImpl::keep_mask(double share) const {
@@ -89,10 +90,11 @@ torch::Tensor HardConcreteImpl::keep_mask(double share) const {
 void HardConcreteImpl::force(const torch::Tensor& open, double tau) {
   torch::NoGradGuard no_grad;
   const double edge = open_logit(tau);
-  const torch::Tensor opened = logits_.clamp_min(edge + force_margin), closed = logits_.clamp_max(edge - force_margin);
+  // An instance gate may sit below the edge as long as its range carries it over for the examples that need it.
+  const torch::Tensor lowest = has_instance_logits() ? edge + force_margin - range() : at::full_like(logits_, edge + force_margin);
+  const torch::Tensor opened = at::maximum(logits_, lowest), closed = logits_.clamp_max(edge - force_margin);
   if (has_instance_logits()) range_.copy_(at::where(open, range_, at::full_like(range_, -100.0)));  // closed for every input
-  // An instance gate that stays may sit below the edge: its range carries it over for the examples that need it.
-  logits_.copy_(at::where(open, has_instance_logits() ? logits_ : opened, closed));
+  logits_.copy_(at::where(open, opened, closed));
 }
 
 torch::Tensor HardConcreteImpl::example_logits(const torch::Tensor& r, const GateState& state, const torch::Tensor& index) const {
@@ -121,7 +123,11 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     return fine ? per_unit.index_select(0, index.reshape(-1)).view(index.sizes()) : per_unit.index_select(-1, index);
   };
   if (frozen || !is_training()) {
-    result.gates = spread(rule(logits.detach(), state.tau) * (state.keep < 1 ? keep_mask(state.keep) : at::ones_like(logits_).detach()));
+    torch::Tensor judged = logits.detach();
+    // A unit that is dead (and may be removed) or that top-k keeps shut must not become the last one open of some example.
+    if (state.keep < 1) judged = judged.masked_fill(keep_mask(state.keep).eq(0), -HUGE_VAL);
+    if (instance) judged = judged.masked_fill(ever_open(state).logical_not(), -HUGE_VAL);
+    result.gates = spread(rule(judged, state.tau));
   } else {
     const bool per_example = options_.noise == Noise::example;
     Draw noise_draw = draw;

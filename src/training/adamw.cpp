@@ -27,6 +27,7 @@ double AdamW::step(double lr_factor, double clip) {
       if (slot.parameter.grad().defined()) gradients.push_back(slot.parameter.grad());
     }
   }
+  if (gradients.empty()) return 0;
   const double norm = at::stack(at::_foreach_norm(gradients)).norm().item<double>();
   if (clip > 0 && norm > clip) at::_foreach_mul_(gradients, clip / (norm + 1e-6));
   for (SlotGroup& group : groups_) {

@@ -1,5 +1,8 @@
 #include "training/config.h"
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "l0gm/error.h"
 #include "l0gm/gate_control.h"
 
@@ -7,10 +10,13 @@ namespace l0gm {
 
 namespace {
 
-// The command line has the last word: naming one of the three ways to set the sparsity drops what the file named.
-void drop_other_controls(GateOptions& gate, const std::string& assignment) {
-  const bool lambda = assignment.starts_with("gate.lambda="), target = assignment.starts_with("gate.target_active="),
-             k = assignment.starts_with("gate.k=");
+// The command line has the last word: naming one of the three ways to set the sparsity there drops what the file named.
+void drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& assignments) {
+  const auto assigned = [&](std::string_view key) {
+    return std::any_of(assignments.begin(), assignments.end(),
+                       [&](const std::string& assignment) { return trim(assignment.substr(0, assignment.find('='))) == key; });
+  };
+  const bool lambda = assigned("gate.lambda"), target = assigned("gate.target_active"), k = assigned("gate.k");
   if (!lambda && !target && !k) return;
   if (!lambda) gate.lambda.reset();
   if (!target) gate.target_active.reset();
@@ -23,15 +29,17 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
   Config config;
   OptionList options = OptionList::of(config);
   options.read_toml(path);
-  for (const std::string& assignment : assignments) {
-    drop_other_controls(config.gate, assignment);
-    options.set(assignment);
-  }
+  drop_overruled_controls(config.gate, assignments);
+  for (const std::string& assignment : assignments) options.set(assignment);
   settle_control(config.gate, options.named("gate.control"));
   if (config.data.source.empty()) {
     throw UserError(path.string() + ": data.source is missing: a catalogue name (`l0gm data list`), or csv or tsv for your own table");
   }
   if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
+  const bool ranked = config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random;
+  if (ranked && config.gate.unit != UnitKind::none && (config.schedule.kind == ScheduleKind::none || config.schedule.warmup <= 0)) {
+    throw UserError("gate.logits = static ranks the units during warm-up: it needs schedule.kind = anneal and schedule.warmup above 0");
+  }
   return config;
 }
 

@@ -153,7 +153,7 @@ class Contract(CliCase):
         self.refused("train", self.config, "--out", "r", "--frobnicate", says=["--frobnicate"])
         self.refused("train", self.config, "--out", "r", "--set", "gate.untis=group", says=["gate.untis", "gate.unit"])
         self.refused("train", self.config, "--out", "r", "--set", "gate.unit=grop", says=["group"])
-        self.refused("train", self.config, "--out", "r", "--set", "gate.k=3", says=["exclude each other"])
+        self.refused("train", self.config, "--out", "r", "--set", "gate.k=3", "--set", "gate.lambda=1", says=["exclude each other"])
         self.refused("train", self.config, "--out", "r", "--device", "gpu", says=["cpu or cuda", "gpu"])
         self.refused("train", "none.toml", "--out", "r", says=["none.toml"])
         self.refused("train", self.folder, "--out", "r", says=["directory"])

@@ -55,7 +55,7 @@ TEST_F(Configs, NamingAKnobSetsTheControl) {
 TEST_F(Configs, Contradictions) {
   EXPECT_TRUE(contains(refusal("gate.k = 3\ngate.lambda = 0.1"), "exclude each other"));
   EXPECT_TRUE(contains(refusal("gate.k = 3\ngate.target_active = 0.1"), "exclude each other"));
-  EXPECT_TRUE(contains(refusal("gate.k = 3", {"gate.target_active=0.5"}), "exclude each other"));
+  EXPECT_TRUE(contains(refusal("", {"gate.k=3", "gate.target_active=0.5"}), "exclude each other"));
   EXPECT_TRUE(contains(refusal("gate.k = 3\ngate.control = 'target'"), "gate.control = target does not go with gate.k"));
   EXPECT_TRUE(contains(refusal("gate.control = 'target'"), "needs gate.target_active"));
   EXPECT_TRUE(contains(refusal("gate.control = 'top-k'"), "needs gate.k"));
@@ -71,6 +71,13 @@ TEST_F(Configs, AssignmentsComeAfterTheFileAndInOrder) {
   EXPECT_EQ(read("", {"gate.unit=group"}).gate.unit, UnitKind::group);
   EXPECT_EQ(read("", {"train.lr = .5"}).train.lr, 0.5);
   EXPECT_EQ(read("", {"data.label=a b"}).data.label, "a b");
+}
+
+TEST_F(Configs, TheCommandLineOverrulesTheFilesControl) {
+  const Config config = read("gate.k = 3", {"gate.target_active = 0.5"});
+  EXPECT_EQ(config.gate.control, ControlKind::target);
+  EXPECT_EQ(config.gate.target_active, 0.5);
+  EXPECT_FALSE(config.gate.k.has_value());
 }
 
 TEST_F(Configs, MistakesAreNamed) {
