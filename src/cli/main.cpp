@@ -30,7 +30,9 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
   for (int i = 1; i < argc; ++i) {
-    if (argv[i][0] == '-') continue;
+    const std::string word = argv[i];
+    if (word == "--json" || word == "--quiet") continue;
+    if (word.starts_with("-")) return "";  // an option that belongs behind its verb: CLI11 names it
     for (const std::string& verb : verbs) {
       if (verb == argv[i]) return "";
     }

@@ -77,11 +77,11 @@ nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows) {
   if (!sites.empty() && sites[0]->gate->has_instance_logits()) {
     const torch::Tensor open = gates_by_row(run, rows).gt(0).to(torch::kFloat64);
     share = open.mean(0);
-    // Per unit: with groups every dimension of a unit is open or closed together, so dimensions weighed by 1 are units weighed by cost.
+    // The dimensions of a group are open or closed together: dimensions weighed by 1 are units weighed by cost, and any of them tells.
     const torch::Tensor fractions = open.mean(1);
     figures.active_cost_fraction = fractions.mean().item<double>();
     const torch::Tensor index = sites[0]->index;
-    const torch::Tensor by_unit = index.defined() ? at::zeros({figures.units}, torch::kFloat64).index_reduce_(0, index.cpu(), share, "amax", false) : share;
+    const torch::Tensor by_unit = index.defined() ? at::zeros({figures.units}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
     figures.active_fraction = by_unit.mean().item<double>();
     figures.open_units = std::llround(by_unit.sum().item<double>());
     result["active_fraction_quantiles"] = quantiles(fractions);
