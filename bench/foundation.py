@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the figures of docs/results/foundation.md: every run by the l0gm program, finished runs are kept and skipped.
+"""Makes the figures of docs/results/foundation.md: every run by the l0gm program, finished runs are kept and skipped
+as long as configuration and settings are the same (remove the folder after a change of the program).
 
 Usage: bench/foundation.py [control|planted|instance|choices|speed|peers ...] [--l0gm build/release/l0gm] [--out runs/foundation]
 Prints one Markdown section per part. Needs the Adult files (L0GM_DATA) and, for filter and peers, the environment of peers/setup.
@@ -18,6 +19,10 @@ ADULT, PLANTED, INSTANCE = (ROOT / "examples" / path for path in
                             ("adult/adult.toml", "planted/planted.toml", "planted/instance.toml"))
 
 
+def assignments(options: dict[str, object]) -> list[str]:
+    return [word for key, value in options.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
+
+
 class Runs:
     def __init__(self, program: Path, out: Path) -> None:
         self.program, self.out = program, out
@@ -29,15 +34,14 @@ class Runs:
         return json.loads(done.stdout)
 
     def train(self, name: str, config: Path, seed: int, **options: object) -> dict:
-        """Trains unless there is a finished run of that name; returns {"valid": …, "test": …, "metrics": [lines]}."""
+        """Trains unless there is a finished run of that name, configuration and settings; returns {"valid": …, "test": …}."""
         folder, result = self.out / name / str(seed), self.out / name / f"{seed}.json"
-        if not result.exists():
+        key = config.read_text() + " ".join(assignments(options))
+        if not result.exists() or json.loads(result.read_text()).get("key") != key:
             shutil.rmtree(folder, ignore_errors=True)
-            settings = [word for key, value in options.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
-            valid = self.l0gm("train", str(config), "--out", str(folder), "--seed", str(seed), *settings)
-            test = self.l0gm("eval", str(folder))
-            lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-            result.write_text(json.dumps({"valid": valid, "test": test, "metrics": lines}))
+            valid = self.l0gm("train", str(config), "--out", str(folder), "--seed", str(seed), "--threads", "1", *assignments(options))
+            test = self.l0gm("eval", str(folder), "--threads", "1")
+            result.write_text(json.dumps({"key": key, "valid": valid, "test": test}))
             print(f"{name} seed {seed}: valid NLL {valid['nll']:.4f}, {valid['open_units']} open", file=sys.stderr)
         return json.loads(result.read_text())
 
@@ -136,18 +140,18 @@ def instance(runs: Runs) -> None:
 def choices(runs: Runs) -> None:
     print("## Choices on Adult validation (`openml`, splits 0, 1, 2; 12.5 % open unless said)\n")
     print("| choice | valid NLL | valid AUC | valid ECE | open units | projected units | undecided share |\n|" + "---|" * 7)
-    half = {"gate__target_active": 0.125}
+    eighth = {"gate__target_active": 0.125}
     variants = {
-        "defaults": half,
-        "no annealing (`schedule.kind = none`)": {**half, "schedule__kind": "none"},
-        "curve cosine": {**half, "schedule__curve": "cosine"},
-        "curve exponential": {**half, "schedule__curve": "exponential"},
-        "one draw per step (`gate.noise = batch`)": {**half, "gate__noise": "batch"},
-        "rule median": {**half, "gate__test_rule": "median"},
-        "rule louizos": {**half, "gate__test_rule": "louizos"},
-        "coupling mmce .3": {**half, "coupling__kind": "mmce"},
-        "coupling soft-ece .3": {**half, "coupling__kind": "soft-ece"},
-        "coupling mean-gap .3": {**half, "coupling__kind": "mean-gap"},
+        "defaults": eighth,
+        "no annealing (`schedule.kind = none`)": {**eighth, "schedule__kind": "none"},
+        "curve cosine": {**eighth, "schedule__curve": "cosine"},
+        "curve exponential": {**eighth, "schedule__curve": "exponential"},
+        "one draw per step (`gate.noise = batch`)": {**eighth, "gate__noise": "batch"},
+        "rule median": {**eighth, "gate__test_rule": "median"},
+        "rule louizos": {**eighth, "gate__test_rule": "louizos"},
+        "coupling mmce .3": {**eighth, "coupling__kind": "mmce"},
+        "coupling soft-ece .3": {**eighth, "coupling__kind": "soft-ece"},
+        "coupling mean-gap .3": {**eighth, "coupling__kind": "mean-gap"},
         "top-k, k = 28": {"gate__k": 28},
     }
     for name, options in variants.items():
@@ -167,8 +171,7 @@ def speed(runs: Runs) -> None:
         # Never a kept run: this one measures. Epochs of the anneal phase, validation included; the median of their times.
         folder = runs.out / "speed"
         shutil.rmtree(folder, ignore_errors=True)
-        settings = [word for key, value in options.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
-        runs.l0gm("train", str(ADULT), "--out", str(folder), *settings)
+        runs.l0gm("train", str(ADULT), "--out", str(folder), "--threads", "2", *assignments(options))
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         times = [b["seconds"] - a["seconds"] for a, b in zip(lines[3:17], lines[4:18])]
         epoch = statistics.median(times)

@@ -19,6 +19,8 @@ struct Hardening {
 // Turns the one knob (lambda, target or k) into a price for open units, step by step, and fixes the gates at the end.
 // Usage per step:  state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
 //                  loss.backward();  optimiser.step();  control.after_step(pass);
+// and once each: start_annealing() when warm-up ends, harden() when the harden phase starts. Static masks ranked by gradient also need
+// pass.probing = control.wants_probe(state) before the model runs.
 class GateControl {
  public:
   GateControl(const GateOptions& options, std::vector<const GateSite*> sites, uint64_t seed = 0);  // seed: random masks
@@ -49,6 +51,7 @@ class GateControl {
   double whole_cost_ = 0;
   double price_ = 0;                                // mu
   double ramp_ = 0;                                 // of the step that is under way
+  bool picked_ = false;                             // static: the mask is there
   std::vector<torch::Tensor> scores_;               // static: per site
   std::vector<torch::Tensor> open_share_;           // instance: running share of examples for which each unit is open
 };

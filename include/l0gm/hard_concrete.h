@@ -23,12 +23,13 @@ torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device devic
 struct Gated {
   torch::Tensor value;             // r times the gates
   torch::Tensor gates;             // what r was multiplied with; undefined while all are open
+  torch::Tensor logits;            // [units], with instance logits [examples, units]
   torch::Tensor open_probability;  // P(z > 0): [units], with instance logits [examples, units]
   torch::Tensor expected_open;     // sum of cost times P(open), mean over examples: a scalar for the loss
 };
 
 // A hard concrete gate over the units of a representation (Louizos et al. 2018), with the temperature in the schedule's hands.
-//   auto g = gate->forward(r, state, draw);  loss = task(head(g.value)) + lambda * g.expected_open;
+//   auto g = gate->forward(r, state, draw);  loss = task(head(g.value)) + lambda * state.ramp * g.expected_open;
 // In training mode gates are sampled; eval() applies the test rule. In Phase::warmup all are open, in Phase::harden both modes
 // apply the test rule to frozen logits. Nothing is remembered between calls.
 class HardConcreteImpl : public torch::nn::Module {

@@ -112,7 +112,7 @@ void add_data(CLI::App& app, const Common& common) {
   get->callback([arguments, &common] { run_get(*arguments, common); });
   CLI::App* make = named("make", "write a made dataset as csv");
   make->add_option("--protocol", arguments->protocol, "its variant");
-  make->add_option("--rows", arguments->rows, "number of rows")->capture_default_str()->check(CLI::PositiveNumber);
+  make->add_option("--rows", arguments->rows, "number of rows")->capture_default_str()->check(CLI::Range(int64_t{100}, int64_t{1} << 40));
   make->add_option("--seed", arguments->seed, "of the rows")->capture_default_str()->check(CLI::NonNegativeNumber);
   make->add_option("-o,--out", arguments->out, "file to write")->required();
   make->callback([arguments, &common] { run_make(*arguments, common); });

@@ -32,7 +32,7 @@ void run_predict(PredictArguments& arguments, const Common& common) {
   }
   const nlohmann::json result = predict_file(run, arguments.input, arguments.out, arguments.options, machine);
   print_result(common, result, fmt::format("{}: {} rows\n", arguments.out, result["rows"].get<int64_t>()) +
-                                   told(result["unseen"], "categories training never saw") +
+                                   told(result["unseen"], "rare or unseen categories") +
                                    told(result["unreadable"], "not a number, read as missing"));
 }
 

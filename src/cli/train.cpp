@@ -18,8 +18,10 @@ namespace {
 
 std::atomic<bool> stop_requested{false};  // the one thing a signal handler may touch
 
-void request_stop(int) {
-  if (stop_requested.exchange(true)) std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends at once
+void request_stop(int number) {
+  if (!stop_requested.exchange(true)) return;
+  std::signal(number, SIG_DFL);  // a second one ends at once
+  std::raise(number);
 }
 
 class ProgressObserver : public Observer {

@@ -96,7 +96,7 @@ std::string compare(const std::vector<nlohmann::json>& results) {
   std::vector<std::vector<std::string>> rows = {head};
   for (const auto& r : results) {
     const std::string ece = ece_key(r);
-    std::vector<std::string> row = {r.value("run", "")};
+    std::vector<std::string> row = {r.value("run", "") + (r.value("converged", true) ? "" : " (NOT CONVERGED)")};
     if (gates) {
       row.insert(row.end(), {percent(r, "active_fraction"), count(r, "open_units"), count(r, "parameters"),
                              r.contains("open_columns") ? fmt::format("{} of {}", r["open_columns"].size(), count(r, "columns")) : "-"});

@@ -38,12 +38,12 @@ nlohmann::json evaluate_predictions(const fs::path& path, const std::string& spl
   const fs::path file = folder ? path / "predictions" / (split + ".csv") : path;
   const fs::path valid = file.parent_path() / "valid.csv";
   const Predictions predictions = read_predictions(file);
-  const bool calibrated = fs::exists(valid) && split != "valid";
+  const bool calibrated = folder && split != "valid" && fs::exists(valid);
   Predictions validation;
   if (calibrated) validation = read_predictions(valid);
   nlohmann::json result = judge(predictions, calibrated ? &validation : nullptr, calibrator);
   result["run"] = path.string();
-  result["split"] = split;
+  if (folder) result["split"] = split;
   return result;
 }
 

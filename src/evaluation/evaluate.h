@@ -11,7 +11,8 @@ namespace l0gm {
 // Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. Writes predictions/SPLIT.csv.
 nlohmann::json evaluate_run(const std::filesystem::path& path, const std::string& split, const Machine& machine);
 
-// Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv file.
+// Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv file
+// (raw figures only).
 nlohmann::json evaluate_predictions(const std::filesystem::path& path, const std::string& split, CalibratorKind calibrator);
 
 // Whichever of the two it is.

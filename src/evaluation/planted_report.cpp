@@ -33,7 +33,8 @@ nlohmann::json compare_sets(LoadedRun& run, const TableTensors& rows, const Enco
   const PlantedRoles roles = planted_roles(PlantedVariant::instance);
   const torch::Tensor open = open_columns_by_row(run, rows);
   size_t selector = 0;
-  while (schema.fields[selector].name != roles.selector) ++selector;
+  while (selector < schema.fields.size() && schema.fields[selector].name != roles.selector) ++selector;
+  if (selector == schema.fields.size()) return nlohmann::json::object();  // the user left it out
   int64_t right_open = 0, wrong_closed = 0;
   for (int64_t row = 0; row < codes.rows(); ++row) {
     const int32_t code = codes.codes[static_cast<size_t>(row * codes.fields) + selector];

@@ -15,10 +15,9 @@ GateFigures gate_figures(const std::vector<const GateSite*>& sites, const GateSt
     torch::Tensor share = gate.test_values(state).gt(0).to(torch::kFloat64);  // of examples for which each unit is open
     torch::Tensor probability = gate.open_probability(state.tau).to(torch::kFloat64);
     if (gate.has_instance_logits() && examples != nullptr && state.phase != Phase::warmup) {
-      const torch::Tensor p = examples->records()[i].gated.open_probability.to(torch::kFloat64);
-      const double edge = std::log(-gate.options().gamma / gate.options().zeta);
-      share = (at::logit(p, 1e-12) + state.tau * edge).gt(gate.open_logit(state.tau)).to(torch::kFloat64).mean(0);
-      probability = p.mean(0);
+      const Gated& gated = examples->records()[i].gated;
+      share = gated.logits.gt(gate.open_logit(state.tau)).to(torch::kFloat64).mean(0);
+      probability = gated.open_probability.to(torch::kFloat64).mean(0);
     }
     const torch::Tensor price = gate.cost().to(torch::kFloat64);
     figures.units += gate.units();

@@ -103,13 +103,12 @@ void GateControl::after_step(const GatePass& pass) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record& record = pass.records()[i];
     if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
+      if (wants_probe(state) && !record.probe.defined()) throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
       const torch::Tensor score = record.probe.defined() ? record.probe.grad().abs() : record.representation.abs().mean(0);
       scores_[i] += by_unit(*sites_[i], score).to(torch::kCPU, torch::kFloat64);
     }
     if (sites_[i]->gate->has_instance_logits() && state.phase == Phase::anneal) {
-      const double edge = std::log(-options_.gamma / options_.zeta);
-      const torch::Tensor logits = at::logit(record.gated.open_probability, 1e-7) + state.tau * edge;
-      const torch::Tensor open = logits.gt(sites_[i]->gate->open_logit(state.tau)).to(torch::kFloat64).mean(0).cpu();
+      const torch::Tensor open = record.gated.logits.gt(sites_[i]->gate->open_logit(state.tau)).to(torch::kFloat64).mean(0).cpu();
       open_share_[i].mul_(share_memory).add_(open, 1 - share_memory);
     }
   }
@@ -161,6 +160,7 @@ void GateControl::start_annealing(const GateState& state) {
     ranking.push_back(random ? uniform_noise(draw, sites_[i]->gate->units(), torch::kCPU)[0] : scores_[i]);
     weight.push_back(sites_[i]->gate->cost());
   }
+  picked_ = true;
   const auto masks = choose(ranking, weight);
   for (size_t i = 0; i < sites_.size(); ++i) {
     HardConcrete gate = sites_[i]->gate;
@@ -171,8 +171,11 @@ void GateControl::start_annealing(const GateState& state) {
 Hardening GateControl::harden(const GateState& state) {
   torch::NoGradGuard no_grad;
   Hardening result;
+  if (options_.logits == LogitKind::fixed && !picked_) throw std::logic_error("static logits: start_annealing() was never called");
   const bool project = options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed;
   std::vector<torch::Tensor> ranking, weight, masks;
+  GateState step_before = state;  // top-k: what k shuts was shut before
+  if (options_.control == ControlKind::top_k) step_before.keep = target_share();
   for (size_t i = 0; i < sites_.size(); ++i) {
     ranking.push_back(sites_[i]->gate->logits());
     const torch::Tensor cost = sites_[i]->gate->cost().to(torch::kCPU, torch::kFloat64);
@@ -183,7 +186,7 @@ Hardening GateControl::harden(const GateState& state) {
     HardConcrete gate = sites_[i]->gate;
     result.units += gate->units();
     if (project) {
-      const torch::Tensor before = gate->ever_open(state).cpu();
+      const torch::Tensor before = gate->ever_open(step_before).cpu();
       if (gate->has_instance_logits()) masks[i] &= before;  // what no example opens costs nothing, and stays shut
       result.projected_units += before.ne(masks[i]).sum().item<int64_t>();
       gate->force(masks[i].to(gate->logits().device()), state.tau);
@@ -198,6 +201,7 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
   std::map<std::string, torch::Tensor> result;
   result["price"] = at::full({1}, price_, torch::kFloat64);
   result["ramp"] = at::full({1}, ramp_, torch::kFloat64);
+  result["picked"] = at::full({1}, picked_ ? 1 : 0, torch::kInt64);
   for (size_t i = 0; i < sites_.size(); ++i) {
     result[sites_[i]->name + "/scores"] = scores_[i].clone();
     result[sites_[i]->name + "/open_share"] = open_share_[i].clone();
@@ -208,6 +212,7 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
 void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
   price_ = memory.at("price").item<double>();
   ramp_ = memory.at("ramp").item<double>();
+  picked_ = memory.at("picked").item<int64_t>() != 0;
   for (size_t i = 0; i < sites_.size(); ++i) {
     scores_[i] = memory.at(sites_[i]->name + "/scores").clone();
     open_share_[i] = memory.at(sites_[i]->name + "/open_share").clone();

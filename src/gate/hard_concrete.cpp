@@ -112,6 +112,7 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
   Gated result;
   torch::Tensor logits = instance ? example_logits(r, state, index) : logits_;
   if (frozen) logits = logits.detach();
+  result.logits = logits;
   result.open_probability = at::sigmoid(logits - state.tau * std::log(-options_.gamma / options_.zeta));
   result.expected_open = instance ? at::matmul(result.open_probability, cost_).mean() : at::dot(result.open_probability, cost_);
   if (state.phase == Phase::warmup) {

@@ -18,7 +18,6 @@ class Model : public torch::nn::Module {
   torch::Tensor forward(const Batch& batch, GatePass& pass);  // logits [examples, members, outputs]
   std::vector<const GateSite*> sites() const;
   std::vector<torch::Tensor> gate_parameters() const;
-  std::vector<torch::Tensor> head_parameters() const { return head_->parameters(); }
   Encoder& encoder() { return *encoder_; }
   const Encoder& encoder() const { return *encoder_; }
   // Of encoder and head (gates are not part of what is served): all, or with only the dimensions of `kept` (bool [width]).

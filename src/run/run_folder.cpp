@@ -119,7 +119,10 @@ void RunFolder::append_metrics(const EpochRecord& r) const {
 }
 
 void RunFolder::keep_metrics(int64_t lines) const {
-  if (!fs::exists(metrics())) return;
+  if (!fs::exists(metrics())) {
+    if (lines == 0) return;
+    throw UserError(fmt::format("{} is lost though the checkpoint knows {} lines of it: the run is damaged", metrics().string(), lines));
+  }
   const std::string text = read_file(metrics());
   size_t end = 0;
   for (int64_t i = 0; i < lines; ++i) {
@@ -130,6 +133,14 @@ void RunFolder::keep_metrics(int64_t lines) const {
     end = next + 1;
   }
   write_file_atomically(metrics(), std::string_view(text).substr(0, end));
+}
+
+double RunFolder::seconds_so_far() const {
+  const std::string text = fs::exists(metrics()) ? read_file(metrics()) : "";
+  if (text.empty()) return 0;
+  const size_t begin = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
+  const nlohmann::json line = nlohmann::json::parse(text.substr(begin == std::string::npos ? 0 : begin + 1), nullptr, false);
+  return line.is_object() && line.contains("seconds") && line["seconds"].is_number() ? line["seconds"].get<double>() : 0;
 }
 
 nlohmann::json RunFolder::read_json(const fs::path& file) const {

@@ -49,6 +49,7 @@ class RunFolder {
 
   void append_metrics(const EpochRecord& record) const;
   void keep_metrics(int64_t lines) const;  // drops what an interrupted run wrote after its last checkpoint
+  double seconds_so_far() const;           // by the last line of the metrics; 0 without one
   nlohmann::json read_json(const std::filesystem::path& file) const;
   void write_json(const std::filesystem::path& file, const nlohmann::json& value) const;
 

@@ -11,16 +11,17 @@ namespace l0gm {
 namespace {
 
 // The command line has the last word: naming one of the three ways to set the sparsity there drops what the file named.
-void drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& assignments) {
+bool drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& assignments) {
   const auto assigned = [&](std::string_view key) {
     return std::any_of(assignments.begin(), assignments.end(),
                        [&](const std::string& assignment) { return trim(assignment.substr(0, assignment.find('='))) == key; });
   };
   const bool lambda = assigned("gate.lambda"), target = assigned("gate.target_active"), k = assigned("gate.k");
-  if (!lambda && !target && !k) return;
+  if (!lambda && !target && !k) return false;
   if (!lambda) gate.lambda.reset();
   if (!target) gate.target_active.reset();
   if (!k) gate.k.reset();
+  return true;
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
   Config config;
   OptionList options = OptionList::of(config);
   options.read_toml(path);
-  drop_overruled_controls(config.gate, assignments);
+  if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);
   settle_control(config.gate, options.named("gate.control"));
   if (config.data.source.empty()) {

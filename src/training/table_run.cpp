@@ -40,6 +40,24 @@ void require_same_config(Config given, const std::filesystem::path& path) {
   }
 }
 
+// The same bytes may lie elsewhere by now: paths do not count.
+void require_same_data(TableRecord stored, TableRecord given, const std::filesystem::path& out) {
+  for (FileStamp& file : stored.files) file.path.clear();
+  for (FileStamp& file : given.files) file.path.clear();
+  if (stored.to_json() != given.to_json()) {
+    throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
+  }
+}
+
+// Going on is bit for bit on one machine and thread count; elsewhere it is merely going on.
+void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& now) {
+  for (const char* key : {"l0gm", "libtorch", "device", "cpu_capability", "threads"}) {
+    if (!then.contains(key) || then[key] == now[key]) continue;
+    log_warning(fmt::format("--resume: {} is {} now and was {} when the run was started: the result will not be equal bit for bit", key,
+                            now[key].dump(), then[key].dump()));
+  }
+}
+
 RunFolder open_folder(const Config& config, const std::filesystem::path& out, bool resume, const TableRecord& record,
                       const Machine& machine) {
   const std::string toml = to_toml(config);
@@ -48,9 +66,8 @@ RunFolder open_folder(const Config& config, const std::filesystem::path& out, bo
     if (folder.started()) {
       folder.lock();
       require_same_config(config, folder.config());
-      if (folder.read_json(folder.schema()) != record.to_json()) {
-        throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
-      }
+      require_same_data(TableRecord::from_json(folder.read_json(folder.schema())), record, out);
+      warn_of_another_machine(folder.read_json(folder.environment()), describe_environment(machine, config.train.seed));
       return folder;
     }
   }

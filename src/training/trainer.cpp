@@ -18,7 +18,6 @@ namespace l0gm {
 namespace {
 
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
-constexpr int64_t look_at_loss_every_on_device = 20;  // reading it waits for the device
 
 std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options) {
   AdamW::Group encoder{options.lr, options.weight_decay, {}}, head{options.head_lr.value_or(options.lr), options.weight_decay, {}};
@@ -98,8 +97,7 @@ double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
     const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
     loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch->targets);
   }
-  const bool look = loss.is_cpu() || state_.step % look_at_loss_every_on_device == 0;
-  if (look && !std::isfinite(loss.item<double>())) fail("the loss is not a finite number");
+  if (!std::isfinite(loss.item<double>())) fail("the loss is not a finite number");
   optimiser_.clear_gradients();
   loss.backward();
   const double norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
@@ -110,9 +108,10 @@ double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
 }
 
 void Trainer::fail(const std::string& what) const {
-  throw UserError(fmt::format("training stopped at step {}: {}. The last checkpoint in {} is intact. Lower train.lr (now {}) or train.gate_lr "
-                              "(now {}), or set train.clip (now {}), and look for extreme values in the data.",
-                              state_.step, what, folder_.path().string(), config_.train.lr, config_.train.gate_lr, config_.train.clip));
+  const std::string kept = std::filesystem::exists(folder_.state()) ? fmt::format(" The last checkpoint in {} is intact.", folder_.path().string()) : "";
+  throw UserError(fmt::format("training stopped at step {}: {}.{} Lower train.lr (now {}) or train.gate_lr (now {}), or set train.clip "
+                              "(now {}), look for extreme values in the data, and train into a new --out.",
+                              state_.step, what, kept, config_.train.lr, config_.train.gate_lr, config_.train.clip));
 }
 
 bool Trainer::patience_is_over() const { return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience; }
@@ -172,7 +171,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, loss);
     if (state_.step % per_epoch == 0) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      finish_epoch(state, epoch, observers, seconds.count());
+      finish_epoch(state, epoch, observers, seconds_before_ + seconds.count());
       state_.stopped_early = patience_is_over();
       if (state_.stopped_early || state_.step == steps_ || (epoch + 1) % config_.train.checkpoint_every == 0) save();
     }
@@ -211,6 +210,7 @@ void Trainer::resume() {
   copy_into(control, control_.memory(), source);  // refuses what does not fit
   control_.restore(control);
   folder_.keep_metrics(state_.metrics_lines);
+  seconds_before_ = folder_.seconds_so_far();
 }
 
 }  // namespace l0gm

@@ -54,7 +54,6 @@ class Trainer {
   bool run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
 
   const TrainerState& state() const { return state_; }
-  int64_t steps() const { return steps_; }
 
  private:
   GateState gate_state(int64_t step) const;
@@ -76,6 +75,7 @@ class Trainer {
   AdamW optimiser_;
   AveragedWeights average_;
   TrainerState state_;
+  double seconds_before_ = 0;  // spent by earlier processes; not in the checkpoint, which two equal runs share byte for byte
   std::unique_ptr<GatePass> last_pass_;
 };
 
