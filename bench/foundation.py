@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ADULT, PLANTED, INSTANCE = (ROOT / "examples" / path for path in
-                            ("adult/adult.toml", "planted/planted.toml", "planted/instance.toml"))
+ADULT = ROOT / "bench" / "foundation.toml"
+PLANTED, INSTANCE = ROOT / "examples" / "planted" / "planted.toml", ROOT / "examples" / "planted" / "instance.toml"
 
 
 def assignments(options: dict[str, object]) -> list[str]:

@@ -2,11 +2,14 @@
 """Trains a gradient boosting library on an exported table and hands its predictions back as a run folder.
 
 EXPORT_DIR holds train.csv, valid.csv and test.csv (first column `row`) and split.json, which names the label column, its classes, the
-categorical and the numeric columns. Any further *.csv there (perturbed copies of the test table, say) is predicted as well.
-RUN gets predictions/<table>.csv (`row,label,p_<class>...`) for every table but train, and summary.json; `l0gm eval RUN` judges it.
+categorical and the numeric columns. Any further *.csv there is predicted as well, and so are the perturbed copies of the test table that
+perturbed.json names (`l0gm data export --perturb`).
+RUN gets predictions/<table>.csv (`row,label,p_<class>...`) for every table but train, predictions/test-<condition>.csv for the perturbed
+copies with perturbed.json beside, and summary.json; `l0gm eval RUN` judges it, `l0gm eval RUN --perturb` with the copies.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -131,6 +134,26 @@ def read_split(path: Path) -> dict[str, object]:
     return split
 
 
+def read_perturbed(export: Path) -> dict[str, Path]:
+    """The perturbed copies of the test table by condition; their bytes must be those that the export wrote."""
+    record = export / "perturbed.json"
+    if not record.is_file():
+        return {}
+    try:
+        conditions = json.loads(record.read_text(encoding="utf-8"))["conditions"]
+        copies = {name: (export / condition["file"], condition["sha256"]) for name, condition in conditions.items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise UserError(f"{record} is damaged ({problem!r}); wanted conditions, each with file and sha256. Export again.") from problem
+    for path, sha256 in copies.values():
+        if not path.is_file():
+            raise UserError(f"{path} does not exist though {record} names it. Export again.")
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256:
+            raise UserError(f"{path} has the SHA-256 {found}, but {record} says {sha256}. Export again.")
+    return {name: path for name, (path, _) in copies.items()}
+
+
 def numbers(cells: pd.Series, path: Path, name: str) -> pd.Series:
     values = pd.to_numeric(cells, errors="coerce").astype("float64")
     wrong = cells.notna() & ~np.isfinite(values)
@@ -218,6 +241,7 @@ def run(arguments: argparse.Namespace) -> None:
     split = read_split(export / "split.json")
     classes: list[str] = split["classes"]
     vocabularies: dict[str, list[str]] = {}
+    perturbed = read_perturbed(export)
     train = read_table(export / "train.csv", split, vocabularies, required=True)
     names = sorted({"valid", "test"} | {path.stem for path in export.glob("*.csv")} - {"train"})
     tables = {name: read_table(export / f"{name}.csv", split, vocabularies, required=name == "valid") for name in names}
@@ -228,12 +252,18 @@ def run(arguments: argparse.Namespace) -> None:
         exact = {name: np.sort(train.features[name].dropna().unique()) for name in whole_number_columns(train)}
         train = with_exact_values(train, exact)
         tables = {name: with_exact_values(table, exact) for name, table in tables.items()}
+    (arguments.out / "perturbed.json").unlink(missing_ok=True)  # of an earlier run: its predictions are not this model's
 
     start = time.perf_counter()
     trained = METHODS[arguments.method](Task(train, tables["valid"], len(classes), arguments.seed, arguments.threads))
     seconds = time.perf_counter() - start
     for name, table in tables.items():
         write_predictions(arguments.out / "predictions" / f"{name}.csv", table, classes, trained.predict(table.features))
+    for condition, path in perturbed.items():
+        table = with_exact_values(read_table(path, split, vocabularies, required=False), exact)
+        write_predictions(arguments.out / "predictions" / f"test-{condition}.csv", table, classes, trained.predict(table.features))
+    if perturbed:
+        write_atomically(arguments.out / "perturbed.json", (export / "perturbed.json").read_text(encoding="utf-8"))
     all_names = [*split["categorical"], *split["numeric"]]
     versions = {name: sys.modules[name].__version__ for name in (arguments.method, "numpy", "pandas")}
     summary = {"method": arguments.method, "versions": {**versions, "python": sys.version.split()[0]}, "train_seconds": seconds,

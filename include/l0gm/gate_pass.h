@@ -35,7 +35,9 @@ class GatePass {
     const GateSite* site;
     Gated gated;
     torch::Tensor representation;  // what came in, detached
-    torch::Tensor probe;           // ones per dimension whose gradient tells what closing it would do; only while ranking units
+    torch::Tensor probe;           // ones whose gradient tells what closing would do, per dimension, fine units: per element; only
+                                   // while ranking units
+    torch::Tensor index;           // the unit of each dimension, or of each element; undefined: one unit per dimension
   };
   const std::vector<Record>& records() const { return records_; }
   torch::Tensor expected_cost() const;      // over all sites, a scalar; undefined without sites

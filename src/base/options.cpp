@@ -83,7 +83,7 @@ std::string to_toml(const OptionValue& value) {
     std::string operator()(int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return toml_number(v); }
     std::string operator()(const std::string& v) const { return quoted(v); }
-    std::string operator()(const std::vector<double>& v) const { return "[" + listed(v, toml_number) + "]"; }
+    std::string operator()(const std::vector<double>& v) const { return "[" + listed(v, [](double item) { return item == 0 && std::signbit(item) ? "-0.0" : shortest(item); }) + "]"; }
     std::string operator()(const std::vector<std::string>& v) const { return "[" + listed(v, quoted) + "]"; }
     std::string operator()(const std::map<std::string, std::string>& v) const {
       return "{ " + listed(v, [](const auto& item) { return quoted(item.first) + " = " + quoted(item.second); }) + " }";

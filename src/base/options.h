@@ -96,6 +96,7 @@ std::string type_name() {
   else if constexpr (std::is_same_v<T, std::string>) return "text";
   else if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of texts";
   else if constexpr (std::is_same_v<T, std::vector<double>>) return "list of numbers";
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>) return "list of whole numbers";
   else return "table of texts";
 }
 
@@ -104,6 +105,7 @@ OptionValue to_value(const T& member) {
   if constexpr (is_optional<T>::value) return member ? to_value(*member) : OptionValue{};
   else if constexpr (std::is_enum_v<T>) return std::string(name_of_enum(member));
   else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return static_cast<int64_t>(member);
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>) return std::vector<double>(member.begin(), member.end());
   else return member;
 }
 
@@ -130,6 +132,14 @@ void from_value(T& member, const OptionValue& value, const Limit& limit) {
     if (const auto* empty = std::get_if<std::vector<double>>(&value); empty && empty->empty()) member.clear();
     else if (!std::holds_alternative<T>(value)) throw std::string("is a list of texts");
     else member = std::get<T>(value);
+  } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+    if (!std::holds_alternative<std::vector<double>>(value)) throw "is " + type_name<T>();
+    T parsed;
+    for (const double item : std::get<std::vector<double>>(value)) {
+      parsed.push_back(whole_number(item));
+      check(item, limit);
+    }
+    member = parsed;
   } else {
     if (!std::holds_alternative<T>(value)) throw "is " + type_name<T>();
     member = std::get<T>(value);

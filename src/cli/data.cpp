@@ -6,7 +6,7 @@
 #include "data/fetch.h"
 #include "data/locate.h"
 #include "data/table/csv.h"
-#include "data/table/fit.h"
+#include "data/table/perturb.h"
 #include "data/table/planted.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
@@ -19,6 +19,7 @@ struct DataArguments {
   std::string name, folder, out, config, protocol;
   std::vector<std::string> assignments;
   int64_t rows = 20000, seed = 0;
+  bool perturb = false;
 };
 
 nlohmann::json entry_json(const CatalogueEntry& entry, const std::string& folder) {
@@ -42,14 +43,37 @@ void run_list(const Common& common) {
   print_result(common, {{"datasets", list}}, text);
 }
 
+// What is known of a made table, the same for any number of rows.
+nlohmann::json truth_json(const TableDataset& data) {
+  nlohmann::json json = {{"planted", data.planted}, {"bayes_auc", data.bayes_auc}};
+  if (data.bayes_nll > 0) json["bayes_nll"] = data.bayes_nll;
+  return json;
+}
+
+std::string truth_text(const TableDataset& data) {
+  const std::string loss = data.bayes_nll > 0 ? fmt::format(", the best possible NLL {:.4f}", data.bayes_nll) : "";
+  return fmt::format("informative: {}; the best possible AUC is {:.4f}{}", join(data.planted, ", "), data.bayes_auc, loss);
+}
+
 void run_info(const DataArguments& arguments, const Common& common) {
   const CatalogueEntry& entry = catalogue_entry(arguments.name);
-  const nlohmann::json json = entry_json(entry, arguments.folder);
+  nlohmann::json json = entry_json(entry, arguments.folder);
   std::string text = fmt::format("{} ({})\n  {}\n  origin: {}\n  protocols: {}\n", entry.name, entry.modality, entry.description, entry.origin,
                                  join(entry.protocols, ", "));
   for (const auto& file : json["files"]) {
     text += fmt::format("  {}{}: {}\n", file["path"].get<std::string>(), file["optional"].get<bool>() ? " (optional)" : "",
                         file["found"].is_null() ? "not here; `l0gm data get " + entry.name + "` fetches it" : file["found"].get<std::string>());
+  }
+  if (entry.files.empty() && !entry.own) {
+    for (const std::string& protocol : entry.protocols.empty() ? std::vector<std::string>{""} : entry.protocols) {
+      DataOptions options;
+      options.source = entry.name;
+      options.protocol = protocol;
+      options.rows = 100;
+      const TableDataset data = load_table(options, 0);
+      json["truth"][protocol.empty() ? "default" : protocol] = truth_json(data);
+      text += fmt::format("  {}{}\n", protocol.empty() ? "" : protocol + ": ", truth_text(data));
+    }
   }
   print_result(common, json, text);
 }
@@ -76,20 +100,25 @@ void run_make(const DataArguments& arguments, const Common& common) {
   }
   const TableDataset data = load_table(options, 0);
   write_csv(arguments.out, data.table);
-  print_result(common, {{"rows", data.table.rows()}, {"output", arguments.out}, {"planted", data.planted}, {"bayes_auc", data.bayes_auc}},
-               fmt::format("{}: {} rows; informative: {}; the best possible AUC is {:.4f}\n", arguments.out, with_thousands(data.table.rows()),
-                           join(data.planted, ", "), data.bayes_auc));
+  nlohmann::json result = {{"rows", data.table.rows()}, {"output", arguments.out}};
+  result.update(truth_json(data));
+  print_result(common, result, fmt::format("{}: {} rows; {}\n", arguments.out, with_thousands(data.table.rows()), truth_text(data)));
 }
 
 void run_export(const DataArguments& arguments, const Common& common) {
   const Config config = read_config(arguments.config, arguments.assignments);
   const TableDataset data = load_table(config.data, config.train.seed);
-  export_split(data, arguments.out);
-  write_split_json(fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types, {}), arguments.out);
-  print_result(common, {{"dataset", data.name}, {"output", arguments.out}, {"train", data.train.size()}, {"valid", data.valid.size()},
-                        {"test", data.test.size()}},
-               fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", arguments.out, data.train.size(), data.valid.size(),
-                           data.test.size(), data.name));
+  const Schema schema = export_table(data, config.table, config.columns, config.data.types, arguments.out);
+  nlohmann::json result = {{"dataset", data.name}, {"output", arguments.out}, {"train", data.train.size()}, {"valid", data.valid.size()},
+                           {"test", data.test.size()}};
+  std::string text = fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", arguments.out, data.train.size(), data.valid.size(),
+                                 data.test.size(), data.name);
+  if (arguments.perturb) {
+    result["perturbed"] = export_perturbed(data, schema, static_cast<uint64_t>(config.train.seed), arguments.out);
+    text += fmt::format("{}: {} perturbed copies of test.csv, drawn by seed {}\n", (std::filesystem::path(arguments.out) / "perturbed").string(),
+                        result["perturbed"]["conditions"].size(), config.train.seed);
+  }
+  print_result(common, result, text);
 }
 
 }  // namespace
@@ -120,6 +149,7 @@ void add_data(CLI::App& app, const Common& common) {
   exported->add_option("config", arguments->config, "configuration (TOML)")->required();
   exported->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
   exported->add_option("-o,--out", arguments->out, "folder to write")->required();
+  exported->add_flag("--perturb", arguments->perturb, "also the test rows under the twelve perturbations of `l0gm eval --perturb`");
   exported->callback([arguments, &common] { run_export(*arguments, common); });
 }
 

@@ -10,6 +10,7 @@ struct Batch {
   torch::Tensor example_ids;  // int64 [examples]: key the noise, whatever the batch
   torch::Tensor targets;      // int64 [examples]; -1 where unknown
   torch::Tensor weights;      // [examples], or undefined: sampling corrections, class weights
+  torch::Tensor soft_targets; // [examples, classes], or undefined: another model's probabilities (distillation)
 };
 
 }  // namespace l0gm

@@ -64,14 +64,26 @@ CatalogueEntry adult() {
   return entry;
 }
 
-CatalogueEntry planted_table() {
-  return {.name = "planted-table",
+CatalogueEntry made_table(const std::string& name, const std::vector<std::string>& protocols, const std::string& what) {
+  return {.name = name,
           .modality = "table",
-          .protocols = {"global", "instance"},
-          .description =
-              "made: 30 fields, 6 informative (two only through their product), 4 decoys; the best possible AUC is known",
+          .protocols = protocols,
+          .description = fmt::format("made: {}; the best possible AUC is known", what),
           .origin = "made on this machine from data.split.seed; nothing is fetched",
           .files = {}};
+}
+
+CatalogueEntry planted_table() {
+  return made_table("planted-table", {"global", "instance"},
+                    "30 fields, 6 informative (two only through their product), 4 decoys");
+}
+
+CatalogueEntry messy_table() {
+  return made_table("messy-table", {}, "17 columns with spikes, codes, heavy tails, long-tailed categories and missing cells");
+}
+
+CatalogueEntry ctr_like() {
+  return made_table("ctr-like", {}, "a click log of 12 identifiers, 2 counters and tags, in part told by pairs only; the last tenth is the test");
 }
 
 CatalogueEntry own_table(const std::string& name, const std::string& separator) {
@@ -94,8 +106,8 @@ std::vector<std::string> CatalogueFile::spellings() const {
 }
 
 const std::vector<CatalogueEntry>& catalogue() {
-  static const std::vector<CatalogueEntry> entries = {adult(), planted_table(), own_table("csv", "commas (or data.delimiter)"),
-                                                      own_table("tsv", "tabs")};
+  static const std::vector<CatalogueEntry> entries = {adult(), planted_table(), messy_table(), ctr_like(),
+                                                      own_table("csv", "commas (or data.delimiter)"), own_table("tsv", "tabs")};
   return entries;
 }
 
@@ -119,10 +131,8 @@ const CatalogueFile& catalogue_file(const CatalogueEntry& entry, std::string_vie
 std::string protocol_of(const CatalogueEntry& entry, const std::string& wanted) {
   if (entry.protocols.empty()) {
     if (wanted.empty()) return wanted;
-    throw UserError(
-        fmt::format("data.protocol is '{}', but {} has no protocols: its split comes from data.split or from "
-                    "data.valid and data.test. Remove data.protocol.",
-                    wanted, entry.name));
+    throw UserError(fmt::format("data.protocol is '{}', but {} has no protocols: {}. Remove data.protocol.", wanted, entry.name,
+                                entry.own ? "its split comes from data.split or from data.valid and data.test" : "it has one split only"));
   }
   if (wanted.empty()) return entry.protocols.front();
   if (std::find(entry.protocols.begin(), entry.protocols.end(), wanted) != entry.protocols.end()) return wanted;

@@ -58,6 +58,48 @@ std::string planted_of(const nlohmann::json& result) {
                      planted["wrong"].empty() ? "" : fmt::format(", {} others", planted["wrong"].size()));
 }
 
+// The perturbations that every one of the results with any was judged under.
+std::vector<std::string> common_conditions(const std::vector<nlohmann::json>& results) {
+  std::vector<std::string> common;
+  bool first = true;
+  for (const auto& r : results) {
+    if (!r.contains("conditions")) continue;
+    if (first) {
+      for (const auto& [name, unused] : r["conditions"].items()) common.push_back(name);
+    }
+    first = false;
+    std::erase_if(common, [&](const std::string& name) { return !r["conditions"].contains(name); });
+  }
+  return common;
+}
+
+std::string mean_auc(const nlohmann::json& result, const std::vector<std::string>& conditions) {
+  if (!result.contains("conditions") || conditions.empty()) return "-";
+  double sum = 0;
+  for (const std::string& name : conditions) {
+    const auto& auc = result["conditions"][name]["auc"];
+    if (auc.is_null()) return "-";
+    sum += auc.get<double>();
+  }
+  return fmt::format("{:.4f}", sum / static_cast<double>(conditions.size()));
+}
+
+// What has to be known to read the column: over what the mean is, and whether all saw the same copies.
+std::string robustness_note(const std::vector<nlohmann::json>& results, const std::vector<std::string>& conditions) {
+  const nlohmann::json* reference = nullptr;
+  bool same = true, fewer = false;
+  for (const auto& r : results) {
+    if (!r.contains("conditions")) continue;
+    if (reference == nullptr) reference = &r["conditions"];
+    fewer = fewer || r["conditions"].size() > conditions.size() || r.contains("missing_conditions");
+    for (const std::string& name : conditions) same = same && r["conditions"][name]["sha256"] == (*reference)[name]["sha256"];
+  }
+  std::string text;
+  if (fewer) text += fmt::format("Rob μ is over the {} conditions that all have: {}\n", conditions.size(), list_some(conditions));
+  if (!same) text += "Rob μ: the perturbed copies are not the same for all (another seed, split or choice of columns)\n";
+  return text;
+}
+
 }  // namespace
 
 std::string describe(const nlohmann::json& r) {
@@ -76,6 +118,10 @@ std::string describe(const nlohmann::json& r) {
     text += fmt::format("  columns     {} of {} are read (open dimensions): {}\n", r["open_columns"].size(), count(r, "columns"),
                         names_of(r["open_columns"], 20));
   }
+  if (r.contains("rob_mu")) {
+    text += fmt::format("  robust      mean over {} perturbed copies: accuracy {}   AUC {}   NLL {}\n", r["conditions"].size(),
+                        number(r["rob_mu"], "accuracy"), number(r["rob_mu"], "auc"), number(r["rob_mu"], "nll"));
+  }
   if (r.contains("planted")) {
     text += fmt::format("  planted     {} informative columns found; the best possible AUC is {}\n", planted_of(r), number(r, "bayes_auc"));
     if (r["planted"].contains("right_set_open")) {
@@ -88,10 +134,12 @@ std::string describe(const nlohmann::json& r) {
 
 std::string compare(const std::vector<nlohmann::json>& results) {
   const auto any = [&](const char* key) { return std::any_of(results.begin(), results.end(), [&](const auto& r) { return r.contains(key); }); };
-  const bool gates = any("units"), planted = any("planted");
+  const bool gates = any("units"), planted = any("planted"), robust = any("rob_mu");
+  const std::vector<std::string> conditions = common_conditions(results);
   std::vector<std::string> head = {"run"};
   if (gates) head.insert(head.end(), {"active", "open units", "parameters", "columns"});
   head.insert(head.end(), {"accuracy", "AUC", "NLL", "ECE", "floor", "NLL cal.", "ECE cal."});
+  if (robust) head.emplace_back("Rob μ AUC");
   if (planted) head.emplace_back("planted found");
   std::vector<std::vector<std::string>> rows = {head};
   for (const auto& r : results) {
@@ -103,10 +151,11 @@ std::string compare(const std::vector<nlohmann::json>& results) {
     }
     row.insert(row.end(), {number(r, "accuracy"), number(r, "auc"), number(r, "nll"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()),
                            number(r, "nll_scaled"), number(r, (ece + "_scaled").c_str())});
+    if (robust) row.push_back(mean_auc(r, conditions));
     if (planted) row.push_back(r.contains("planted") ? planted_of(r) : "-");
     rows.push_back(row);
   }
-  return table(rows);
+  return table(rows) + (robust ? robustness_note(results, conditions) : "");
 }
 
 }  // namespace l0gm

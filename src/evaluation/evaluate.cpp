@@ -4,6 +4,7 @@
 
 #include "evaluation/gate_report.h"
 #include "evaluation/planted_report.h"
+#include "evaluation/robustness.h"
 #include "l0gm/error.h"
 #include "metrics/summary.h"
 
@@ -11,7 +12,7 @@ namespace l0gm {
 
 namespace fs = std::filesystem;
 
-nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine) {
+nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
   LoadedRun run = load_run(path, machine);
   const EncodedTable rows = load_split(run, split);
   const TableTensors tensors(rows, machine.device, dtype_of(run.config.train.precision));
@@ -30,10 +31,11 @@ nlohmann::json evaluate_run(const fs::path& path, const std::string& split, cons
     result["planted"] = compare_with_planted(run, tensors, rows, result["open_columns"]);
     result["bayes_auc"] = run.table.bayes_auc;
   }
+  if (options.perturb) result.update(judge_perturbed(run, split, machine, options.keep_perturbed));
   return result;
 }
 
-nlohmann::json evaluate_predictions(const fs::path& path, const std::string& split, CalibratorKind calibrator) {
+nlohmann::json evaluate_predictions(const fs::path& path, const std::string& split, CalibratorKind calibrator, const EvaluateOptions& options) {
   const bool folder = fs::is_directory(path);
   const fs::path file = folder ? path / "predictions" / (split + ".csv") : path;
   const fs::path valid = file.parent_path() / "valid.csv";
@@ -44,14 +46,15 @@ nlohmann::json evaluate_predictions(const fs::path& path, const std::string& spl
   nlohmann::json result = judge(predictions, calibrated ? &validation : nullptr, calibrator);
   result["run"] = path.string();
   if (folder) result["split"] = split;
+  if (options.perturb) result.update(judge_perturbed_predictions(path, split));
   return result;
 }
 
-nlohmann::json evaluate(const fs::path& path, const std::string& split, const Machine& machine) {
+nlohmann::json evaluate(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
   if (!fs::exists(path)) throw UserError(fmt::format("{} does not exist", path.string()));
-  if (RunFolder::is_run(path)) return evaluate_run(path, split, machine);
+  if (RunFolder::is_run(path)) return evaluate_run(path, split, machine, options);
   if (fs::is_regular_file(path) || fs::exists(path / "predictions" / (split + ".csv"))) {
-    return evaluate_predictions(path, split, CalibratorKind::temperature);
+    return evaluate_predictions(path, split, CalibratorKind::temperature, options);
   }
   throw UserError(fmt::format("{} is neither a run (no run.json) nor predictions (no predictions/{}.csv)", path.string(), split));
 }

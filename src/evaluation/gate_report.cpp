@@ -15,26 +15,18 @@ namespace {
 
 constexpr int64_t block = 4096;
 
-// Which interface dimensions a compact model keeps.
-torch::Tensor open_dimensions(const LoadedRun& run) {
-  const int64_t width = run.model->encoder().width();
-  if (run.model->sites().empty()) return at::ones({width}, torch::kBool);
-  const GateSite& site = *run.model->sites()[0];
-  const torch::Tensor open = site.gate->ever_open(run.gate_state).cpu();
-  if (run.config.gate.unit == UnitKind::group) return open.index_select(0, site.index.cpu());
-  if (run.config.gate.unit == UnitKind::fine) return run.model->encoder().dimensions_of_fine_units(open);
-  return open;
-}
-
 nlohmann::json columns_of(const LoadedRun& run, const torch::Tensor& share_of_dimension) {
-  const auto source = run.model->encoder().source_of_dimension();
-  const auto names = run.model->encoder().source_names();
+  const auto read = run.model->encoder().columns_of_dimension();
+  const auto names = run.model->encoder().column_names();
   std::vector<int64_t> dimensions(names.size(), 0);
   std::vector<double> share(names.size(), 0);
-  for (size_t d = 0; d < source.size(); ++d) {
-    const double open = share_of_dimension[static_cast<int64_t>(d)].item<double>();
-    dimensions[static_cast<size_t>(source[d])] += open > 0 ? 1 : 0;
-    share[static_cast<size_t>(source[d])] = std::max(share[static_cast<size_t>(source[d])], open);
+  const torch::Tensor shares = share_of_dimension.contiguous();
+  for (size_t d = 0; d < read.size(); ++d) {
+    const double open = shares.data_ptr<double>()[d];
+    for (const int64_t column : read[d]) {
+      dimensions[static_cast<size_t>(column)] += open > 0 ? 1 : 0;
+      share[static_cast<size_t>(column)] = std::max(share[static_cast<size_t>(column)], open);
+    }
   }
   std::vector<size_t> order;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -69,7 +61,7 @@ torch::Tensor gates_by_row(LoadedRun& run, const TableTensors& rows) {
 nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows) {
   c10::InferenceMode inference;
   const std::vector<const GateSite*> sites = run.model->sites();
-  const torch::Tensor kept = open_dimensions(run);
+  const torch::Tensor kept = run.model->open_dimensions(run.gate_state);
   torch::Tensor share = kept.to(torch::kFloat64);
   GateFigures figures = gate_figures(sites, run.gate_state);
   nlohmann::json result;
@@ -96,7 +88,7 @@ nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows) {
   result["parameters"] = run.model->parameter_count(kept);
   result["parameters_dense"] = run.model->parameter_count();
   result["test_rule"] = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
-  result["columns"] = run.model->encoder().source_names().size();
+  result["columns"] = run.model->encoder().column_names().size();
   result["open_columns"] = columns_of(run, share);
   return result;
 }

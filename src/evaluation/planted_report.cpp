@@ -15,10 +15,14 @@ namespace {
 
 // Whether each column is open for each row: bool [rows, columns].
 torch::Tensor open_columns_by_row(LoadedRun& run, const TableTensors& rows) {
-  const std::vector<int64_t> source = run.model->encoder().source_of_dimension();
   const torch::Tensor gates = gates_by_row(run, rows).gt(0).to(torch::kFloat32);
-  const auto columns = static_cast<int64_t>(run.model->encoder().source_names().size());
-  return at::zeros({gates.size(0), columns}).index_add_(1, at::tensor(source, torch::kInt64), gates).gt(0);
+  const auto columns = static_cast<int64_t>(run.model->encoder().column_names().size());
+  const auto read = run.model->encoder().columns_of_dimension();
+  torch::Tensor reads = at::zeros({gates.size(1), columns});
+  for (size_t d = 0; d < read.size(); ++d) {
+    for (const int64_t column : read[d]) reads[static_cast<int64_t>(d)][column] = 1;
+  }
+  return at::mm(gates, reads).gt(0);
 }
 
 int64_t column_index(const Schema& schema, const std::string& name) {
@@ -34,10 +38,11 @@ nlohmann::json compare_sets(LoadedRun& run, const TableTensors& rows, const Enco
   const torch::Tensor open = open_columns_by_row(run, rows);
   size_t selector = 0;
   while (selector < schema.fields.size() && schema.fields[selector].name != roles.selector) ++selector;
+  const int64_t slot = selector < schema.fields.size() ? slots_of_fields(schema)[selector] : -1;
   if (selector == schema.fields.size()) return nlohmann::json::object();  // the user left it out
   int64_t right_open = 0, wrong_closed = 0;
   for (int64_t row = 0; row < codes.rows(); ++row) {
-    const int32_t code = codes.codes[static_cast<size_t>(row * codes.fields) + selector];
+    const int32_t code = codes.codes[static_cast<size_t>(row * codes.code_slots + slot)];
     const size_t set = code >= 2 && schema.fields[selector].vocabulary[static_cast<size_t>(code - 2)] == "b" ? 1 : 0;
     const auto is_open = [&](const std::string& name) {
       const int64_t column = column_index(schema, name);
@@ -65,6 +70,7 @@ nlohmann::json compare_with_planted(LoadedRun& run, const TableTensors& rows, co
   nlohmann::json result = {{"planted", planted}, {"found", found}, {"wrong", wrong},
                            {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
                            {"recall", static_cast<double>(found.size()) / static_cast<double>(planted.size())}};
+  if (run.config.data.source != "planted-table") return result;
   if (run.config.data.protocol != "instance") result["product"] = planted_roles(PlantedVariant::global).product;
   if (run.config.data.protocol == "instance") result.update(compare_sets(run, rows, codes));
   return result;

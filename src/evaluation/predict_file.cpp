@@ -60,7 +60,8 @@ nlohmann::json predict_file(LoadedRun& run, const std::filesystem::path& input, 
   text += '\n';
   std::vector<std::string_view> cells, ordered(columns.size());
   EncodedTable rows;
-  rows.fields = encoder.fields();
+  rows.code_slots = schema.code_slots();
+  rows.slope_slots = schema.slope_slots();
   int64_t total = 0;
   const auto flush = [&] {
     if (rows.row_numbers.empty()) return;
@@ -76,10 +77,10 @@ nlohmann::json predict_file(LoadedRun& run, const std::filesystem::path& input, 
   };
   while (reader.next(cells)) {
     for (size_t i = 0; i < columns.size(); ++i) ordered[i] = cells[static_cast<size_t>(columns[i])];
-    rows.codes.resize(rows.codes.size() + static_cast<size_t>(rows.fields));
-    rows.slopes.resize(rows.slopes.size() + static_cast<size_t>(rows.fields));
-    encoder.encode(ordered.data(), rows.codes.data() + rows.codes.size() - rows.fields, rows.slopes.data() + rows.slopes.size() - rows.fields,
-                   &counts);
+    rows.codes.resize(rows.codes.size() + static_cast<size_t>(rows.code_slots));
+    rows.slopes.resize(rows.slopes.size() + static_cast<size_t>(rows.slope_slots));
+    encoder.encode(ordered.data(), rows.codes.data() + rows.codes.size() - rows.code_slots,
+                   rows.slopes.data() + rows.slopes.size() - rows.slope_slots, &counts);
     rows.row_numbers.push_back(total++);
     if (static_cast<int64_t>(rows.row_numbers.size()) == block) flush();
   }

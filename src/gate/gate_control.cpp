@@ -22,10 +22,24 @@ std::vector<double> to_vector(const torch::Tensor& tensor) {
   return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
 }
 
-// Sums a per-dimension tensor into the site's units.
-torch::Tensor by_unit(const GateSite& site, const torch::Tensor& per_dimension) {
-  if (!site.index.defined()) return per_dimension;
-  return at::zeros({site.gate->units()}, per_dimension.options()).index_add_(0, site.index, per_dimension);
+// Scores of dimensions, or of the single elements of fine units, summed into the site's units.
+torch::Tensor by_unit(const GatePass::Record& record, const torch::Tensor& scores) {
+  if (!record.index.defined()) return scores;
+  return at::zeros({record.site->gate->units()}, scores.options()).index_add_(0, record.index.flatten(), scores.flatten());
+}
+
+// First-order effect on the loss of closing each unit. Fine units: summed over the examples that have the unit before the sign is dropped,
+// as the gradient of a dimension already is.
+torch::Tensor gradient_score(const GatePass::Record& record) {
+  const torch::Tensor gradient = record.probe.grad();
+  return gradient.dim() == 2 ? by_unit(record, gradient).abs() : by_unit(record, gradient.abs());
+}
+
+// How large what passes the site is: per dimension the mean over examples, per element its share of it.
+torch::Tensor magnitude(const GatePass::Record& record) {
+  const torch::Tensor size = record.representation.abs();
+  const bool fine = record.index.defined() && record.index.dim() == 2;
+  return fine ? size / static_cast<double>(size.size(0)) : size.mean(0);
 }
 
 }  // namespace
@@ -104,8 +118,8 @@ void GateControl::after_step(const GatePass& pass) {
     const GatePass::Record& record = pass.records()[i];
     if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
       if (wants_probe(state) && !record.probe.defined()) throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
-      const torch::Tensor score = record.probe.defined() ? record.probe.grad().abs() : record.representation.abs().mean(0);
-      scores_[i] += by_unit(*sites_[i], score).to(torch::kCPU, torch::kFloat64);
+      const torch::Tensor score = record.probe.defined() ? gradient_score(record) : by_unit(record, magnitude(record));
+      scores_[i] += score.to(torch::kCPU, torch::kFloat64);
     }
     if (sites_[i]->gate->has_instance_logits() && state.phase == Phase::anneal) {
       const torch::Tensor open = record.gated.logits.gt(sites_[i]->gate->open_logit(state.tau)).to(torch::kFloat64).mean(0).cpu();

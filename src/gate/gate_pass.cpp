@@ -27,12 +27,13 @@ torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, cons
   HardConcrete gate = site.gate;
   torch::Tensor input = r, probe;
   if (probing) {
-    probe = at::ones({r.size(-1)}, r.options()).requires_grad_(true);
+    probe = (index.defined() ? at::ones_like(r) : at::ones({r.size(-1)}, r.options())).detach().requires_grad_(true);
     input = r * probe;
   }
-  Gated gated = gate->forward(input, state_, draw, index.defined() ? index : site.index);
+  const torch::Tensor& units = index.defined() ? index : site.index;
+  Gated gated = gate->forward(input, state_, draw, units);
   torch::Tensor value = gated.value;
-  records_.push_back({&site, std::move(gated), r.detach(), probe});
+  records_.push_back({&site, std::move(gated), r.detach(), probe, units});
   return value;
 }
 

@@ -12,7 +12,7 @@ DeepHead::DeepHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs
     const int64_t in = layer == 0 ? width : hidden, out = layer == depth ? outputs : hidden;
     const double bound = 1 / std::sqrt(static_cast<double>(in));
     weights_.push_back(register_parameter(fmt::format("weight{}", layer), at::empty({members, in, out}).uniform_(-bound, bound)));
-    biases_.push_back(register_parameter(fmt::format("bias{}", layer), at::empty({members, 1, out}).uniform_(-bound, bound)));
+    if (layer < depth) biases_.push_back(register_parameter(fmt::format("bias{}", layer), at::empty({members, 1, out}).uniform_(-bound, bound)));
   }
 }
 
@@ -20,14 +20,20 @@ torch::Tensor DeepHead::forward(const torch::Tensor& interface, const Batch&, Ga
   const int64_t members = weights_[0].size(0);
   torch::Tensor x = interface.unsqueeze(0).expand({members, -1, -1});
   for (size_t layer = 0; layer < weights_.size(); ++layer) {
-    x = at::baddbmm(biases_[layer], x, weights_[layer]);
-    if (layer + 1 == weights_.size()) break;
-    x = at::relu(x);
+    if (layer + 1 == weights_.size()) return at::bmm(x, weights_[layer]).transpose(0, 1);
+    x = at::relu(at::baddbmm(biases_[layer], x, weights_[layer]));
     if (is_training() && dropout_ > 0) {
       x = pass.dropout(x.transpose(0, 1), dropout_, static_cast<int64_t>(layer) + 1).transpose(0, 1);
     }
   }
   return x.transpose(0, 1);
+}
+
+int64_t DeepHead::parameters_with(const torch::Tensor& kept) const {
+  int64_t count = 0;
+  for (const torch::Tensor& parameter : parameters()) count += parameter.numel();
+  const int64_t gone = weights_[0].size(1) - kept.sum().item<int64_t>();
+  return count - gone * weights_[0].size(0) * weights_[0].size(2);
 }
 
 }  // namespace l0gm

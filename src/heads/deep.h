@@ -6,16 +6,17 @@
 
 namespace l0gm {
 
-// A multi-layer perceptron with ReLU, one per member; members share the interface and are computed as one batched product.
+// A multi-layer perceptron with ReLU, one per member; members share the interface and are computed as one batched product. The last
+// layer has no bias: the sum of branches has one.
 class DeepHead : public Head {
  public:
   DeepHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs, int64_t members, double dropout);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
-  int64_t parameters_per_dimension() const override { return weights_[0].size(0) * weights_[0].size(2); }
+  int64_t parameters_with(const torch::Tensor& kept) const override;
 
  private:
   double dropout_;
-  std::vector<torch::Tensor> weights_, biases_;  // [members, in, out], [members, 1, out]
+  std::vector<torch::Tensor> weights_, biases_;  // [members, in, out], [members, 1, out] but for the last layer
 };
 
 }  // namespace l0gm

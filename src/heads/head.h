@@ -11,12 +11,27 @@ namespace l0gm {
 class Head : public torch::nn::Module {
  public:
   virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) = 0;  // [examples, members, outputs]
-  virtual int64_t parameters_per_dimension() const = 0;  // that go when one interface dimension is closed for good
+  // Parameters that are left when only the interface dimensions of `kept` (bool [width], on the CPU) are.
+  virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
+  virtual void settle() {}  // as Encoder::settle
 };
 
 // Log-probabilities [examples, members, classes] of a head's logits.
 torch::Tensor log_probabilities(const torch::Tensor& logits);
 
 inline int64_t outputs_for(int64_t classes) { return classes == 2 ? 1 : classes; }
+
+// What all branches of a table's head are made for. The interface is `fields` embeddings of `width`, then `statistics` single numbers.
+struct HeadShape {
+  int64_t fields = 0, width = 0, statistics = 0;
+  int64_t members = 1, outputs = 1;
+  int64_t dimensions() const { return fields * width + statistics; }
+  torch::Tensor embeddings(const torch::Tensor& interface) const {  // [examples, fields, width]
+    return interface.narrow(1, 0, fields * width).view({-1, fields, width});
+  }
+  int64_t fields_with(const torch::Tensor& kept) const {  // those with a dimension left
+    return kept.narrow(0, 0, fields * width).view({fields, width}).any(1).sum().item<int64_t>();
+  }
+};
 
 }  // namespace l0gm

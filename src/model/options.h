@@ -1,12 +1,15 @@
 #pragma once
 
+#include <vector>
+
 #include "l0gm/options.h"
 
 namespace l0gm {
 
-enum class ModelName { mlp };
+enum class ModelName { mlp, linear, fm, wide_deep, deepfm, cin, xdeepfm };
 template <>
-inline constexpr auto enum_names<ModelName> = std::to_array<std::string_view>({"mlp"});
+inline constexpr auto enum_names<ModelName> =
+    std::to_array<std::string_view>({"mlp", "linear", "fm", "wide-deep", "deepfm", "cin", "xdeepfm"});
 
 struct ModelOptions {
   ModelName name = ModelName::mlp;
@@ -19,14 +22,43 @@ struct ModelOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("name", name, "the backbone; tables: `mlp` over field embeddings");
+    v("name", name, "the model; its logit is the sum of: mlp: deep; linear: linear; fm: linear + pairs; wide-deep: linear + deep; deepfm: linear + "
+      "pairs + deep; cin: cin; xdeepfm: linear + cin + deep");
     v("width", width, "dimensions of each field's embedding", between(1, 4096));
-    v("depth", depth, "hidden layers of the head", between(0, 64));
+    v("depth", depth, "hidden layers of the deep branch", between(0, 64));
     v("hidden", hidden, "units of each hidden layer", between(1, 65536));
     v("dropout", dropout, "dropout after each hidden layer", Limit{0, 1, false, true});
     v("interface_dropout", interface_dropout, "dropout of single interface elements", Limit{0, 1, false, true});
     v("members", members, "heads that share one encoder and gate; their probabilities are averaged", between(1, 1024));
   }
+};
+
+struct FmOptions {
+  bool weighted = true;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("weighted", weighted, "`fm`, `deepfm`: a learned weight for each pair of fields; false: the plain factorisation machine");
+  }
+};
+
+struct CinOptions {
+  std::vector<int64_t> maps = {32, 32};
+  int64_t rank = 0;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("maps", maps, "`cin`, `xdeepfm`: feature maps of each depth", between(1, 4096));
+    v("rank", rank, "factors of each map's weights; 0: full weights", between(0, 4096));
+  }
+};
+
+// Everything a table model is built from beside its schema and its gate.
+struct TableModelOptions {
+  ModelOptions model;
+  FmOptions fm;
+  CinOptions cin;
+  bool balanced = false;  // classes weigh the same in the loss: logits start at equal odds, else at the base rate
 };
 
 }  // namespace l0gm

@@ -49,7 +49,7 @@ AveragedWeights::InUse::InUse(AveragedWeights& average) : average_(average) {
     torch::Tensor destination = weight;
     destination.copy_(average_.average_.at(name));
   }
-  average_.model_->encoder().settle();
+  average_.model_->settle();
 }
 
 AveragedWeights::InUse::~InUse() {

@@ -6,7 +6,7 @@
 
 #include "base/options.h"
 #include "data/options.h"
-#include "data/table/encode/schema.h"
+#include "data/table/options.h"
 #include "l0gm/coupling.h"
 #include "l0gm/gate_options.h"
 #include "l0gm/schedule.h"
@@ -21,6 +21,9 @@ struct Config {
   TableOptions table;
   std::map<std::string, ColumnOptions> columns;
   ModelOptions model;
+  FmOptions fm;
+  CinOptions cin;
+  DistillOptions distill;
   GateOptions gate;
   ScheduleOptions schedule;
   CouplingOptions coupling;
@@ -32,12 +35,17 @@ struct Config {
     v.section("table", table);
     v.family("columns", columns, "NAME");
     v.section("model", model);
+    v.section("fm", fm);
+    v.section("cin", cin);
+    v.section("distill", distill);
     v.section("gate", gate);
     v.section("schedule", schedule);
     v.section("coupling", coupling);
     v.section("train", train);
   }
 };
+
+inline TableModelOptions table_model_options(const Config& config) { return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced}; }
 
 // File, then --set assignments in order; checked and resolved.
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "l0gm/options.h"
 #include "metrics/calibrator.h"
@@ -16,6 +17,19 @@ inline constexpr auto enum_names<Decay> = std::to_array<std::string_view>({"cosi
 enum class Precision { float32, float64 };
 template <>
 inline constexpr auto enum_names<Precision> = std::to_array<std::string_view>({"float32", "float64"});
+
+struct DistillOptions {
+  std::string from;
+  double weight = 0.5;
+  double temperature = 1;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none");
+    v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1));
+    v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0));
+  }
+};
 
 struct TrainOptions {
   int64_t epochs = 30;

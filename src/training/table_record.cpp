@@ -10,9 +10,9 @@ namespace l0gm {
 nlohmann::json TableRecord::to_json() const {
   nlohmann::json stamps = nlohmann::json::array(), counted = nlohmann::json::array();
   for (const FileStamp& file : files) stamps.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
-  for (const FieldCounts& field : counts) counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}});
+  for (const FieldCounts& field : counts) counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
   return {{"schema", schema.to_json()}, {"counts", counted}, {"dataset", dataset}, {"files", stamps}, {"planted", planted},
-          {"bayes_auc", bayes_auc}};
+          {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"teacher", teacher}};
 }
 
 TableRecord TableRecord::from_json(const nlohmann::json& json) {
@@ -20,12 +20,15 @@ TableRecord TableRecord::from_json(const nlohmann::json& json) {
     TableRecord record;
     record.schema = Schema::from_json(json.at("schema"));
     for (const auto& field : json.at("counts")) {
-      record.counts.push_back({field.at("count").get<std::vector<double>>(), field.at("slope_sum").get<std::vector<double>>()});
+      const auto numbers = [&](const char* key) { return field.at(key).get<std::vector<double>>(); };
+      record.counts.push_back({numbers("count"), numbers("slope_sum"), numbers("slopes")});
     }
     record.dataset = json.at("dataset").get<std::string>();
     for (const auto& file : json.at("files")) record.files.push_back({file.at("path").get<std::string>(), file.at("sha256").get<std::string>()});
     record.planted = json.at("planted").get<std::vector<std::string>>();
     record.bayes_auc = json.at("bayes_auc").get<double>();
+    record.bayes_nll = json.at("bayes_nll").get<double>();
+    record.teacher = json.at("teacher").get<std::string>();
     if (record.counts.size() != record.schema.fields.size()) throw UserError("schema.json: counts and fields differ in number");
     for (size_t f = 0; f < record.counts.size(); ++f) {
       const auto rows = static_cast<size_t>(record.schema.fields[f].rows());

@@ -9,9 +9,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "data/table/fit.h"
+#include "base/hash.h"
 #include "data/table/source.h"
+#include "data/table/statistics.h"
 #include "l0gm/error.h"
-#include "training/environment.h"
 
 namespace l0gm {
 
@@ -37,6 +38,16 @@ void require_same_config(Config given, const std::filesystem::path& path) {
     if (told(now, key) == told(then, key)) continue;
     throw UserError(fmt::format("--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
                                 path.string(), key, told(now, key), told(then, key)));
+  }
+}
+
+void require_unchanged(const LoadedRun& run, const TableDataset& data) {
+  for (size_t i = 0; i < std::max(data.files.size(), run.table.files.size()); ++i) {
+    const bool same = i < data.files.size() && i < run.table.files.size() && data.files[i].sha256 == run.table.files[i].sha256;
+    if (same) continue;
+    const std::string file = i < data.files.size() ? data.files[i].path.string() : run.table.files[i].path.string();
+    throw UserError(fmt::format("{} has changed since {} was trained: figures would not belong to that run. Restore the file or train again; "
+                                "`l0gm predict` takes any file.", file, run.folder.path().string()));
   }
 }
 
@@ -87,21 +98,47 @@ GateState final_state(const Config& config, const Model& model) {
 struct Prepared {
   TableRecord record;
   EncodedTable train, valid;
+  torch::Tensor soft_labels;  // of the training rows; undefined: none
 };
 
-Prepared prepare(const Config& config) {
+EncodedTable encode_training(const TableDataset& data, const Schema& schema) {
+  EncodedTable rows = encode_rows(data.table, RowEncoder(schema), data.train, true);
+  fill_out_of_fold(schema, rows);
+  return rows;
+}
+
+// What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's model
+// would have seen our validation rows.
+torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Machine& machine) {
+  LoadedRun teacher = load_run(options.from, machine);
+  if (teacher.table.dataset != data.name) {
+    throw UserError(fmt::format("distill.from = {} was trained on {}, this run is on {}: the teacher must be of the same data, split and seed",
+                                options.from, teacher.table.dataset, data.name));
+  }
+  require_unchanged(teacher, data);
+  const TableTensors rows(encode_training(data, teacher.table.schema), machine.device, dtype_of(teacher.config.train.precision));
+  const Predictions predictions = predict_table(*teacher.model, teacher.gate_state, rows, teacher.table.schema.classes);
+  log_info(fmt::format("soft labels of {} rows from {}", with_thousands(rows.rows()), options.from));
+  return at::tensor(predictions.probabilities, torch::kFloat64).view({rows.rows(), -1});
+}
+
+Prepared prepare(const Config& config, const Machine& machine) {
   const TableDataset data = load_table(config.data, config.train.seed);
   if (data.train.empty() || data.valid.empty()) {
     throw UserError(fmt::format("{} has {} training and {} validation rows: both are needed", data.name, data.train.size(), data.valid.size()));
   }
   Prepared prepared;
-  Schema schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types, {});
+  Schema schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types);
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
-  const RowEncoder encoder(schema);
-  prepared.train = encode_rows(data.table, encoder, data.train, true);
-  prepared.valid = encode_rows(data.table, encoder, data.valid, true);
-  prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc};
+  prepared.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
+  fit_statistics(schema, prepared.train, config.table);
+  prepared.valid = encode_rows(data.table, RowEncoder(schema), data.valid, true);
+  prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc, data.bayes_nll, ""};
+  if (!config.distill.from.empty()) {
+    prepared.soft_labels = soft_labels(config.distill, data, machine);
+    prepared.record.teacher = sha256_file(RunFolder::open(config.distill.from).best());
+  }
   return prepared;
 }
 
@@ -127,7 +164,7 @@ torch::Dtype dtype_of(Precision precision) { return precision == Precision::floa
 bool train_table(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
                  const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
-  const Prepared prepared = prepare(config);
+  const Prepared prepared = prepare(config, machine);
   const Schema& schema = prepared.record.schema;
   RunFolder folder = open_folder(config, out, resume, prepared.record, machine);
   if (folder.finished()) {
@@ -136,12 +173,17 @@ bool train_table(const Config& config, const std::filesystem::path& out, bool re
   }
   const auto seed = static_cast<uint64_t>(config.train.seed);
   const torch::Dtype dtype = dtype_of(config.train.precision);
-  std::shared_ptr<Model> model = make_table_model(schema, prepared.record.counts, config.model, config.gate, seed);
+  std::shared_ptr<Model> model = make_table_model(schema, prepared.record.counts, table_model_options(config), config.gate, seed);
   place(*model, machine.device, dtype);
   TableTask task(schema, config.train.batch, seed);
   task.add_split("train", prepared.train, machine.device, dtype);
   task.add_split("valid", prepared.valid, machine.device, dtype);
   task.label_smoothing = config.train.label_smoothing;
+  if (prepared.soft_labels.defined()) {
+    task.set_soft_targets(prepared.soft_labels);
+    task.distill_weight = config.distill.weight;
+    task.distill_temperature = config.distill.temperature;
+  }
   if (config.train.class_weights == ClassWeights::balanced) {
     task.class_weights = balanced_weights(prepared.train, schema.classes.size()).to(machine.device, dtype);
   }
@@ -162,7 +204,7 @@ LoadedRun load_run(const std::filesystem::path& path, const Machine& machine) {
   run.folder.require_finished();
   run.config = read_config(run.folder.config(), {});
   run.table = TableRecord::from_json(run.folder.read_json(run.folder.schema()));
-  run.model = make_table_model(run.table.schema, run.table.counts, run.config.model, run.config.gate, 0);
+  run.model = make_table_model(run.table.schema, run.table.counts, table_model_options(run.config), run.config.gate, 0);
   place(*run.model, machine.device, dtype_of(run.config.train.precision));
   copy_into(load_tensors(run.folder.best()).tensors, named(*run.model), run.folder.best().string());
   run.model->eval();
@@ -173,15 +215,15 @@ LoadedRun load_run(const std::filesystem::path& path, const Machine& machine) {
   return run;
 }
 
+TableDataset load_dataset(const LoadedRun& run) {
+  TableDataset data = load_table(run.config.data, run.config.train.seed);
+  require_unchanged(run, data);
+  return data;
+}
+
 EncodedTable load_split(const LoadedRun& run, const std::string& split) {
-  const TableDataset data = load_table(run.config.data, run.config.train.seed);
-  for (size_t i = 0; i < std::max(data.files.size(), run.table.files.size()); ++i) {
-    const bool same = i < data.files.size() && i < run.table.files.size() && data.files[i].sha256 == run.table.files[i].sha256;
-    if (same) continue;
-    const std::string file = i < data.files.size() ? data.files[i].path.string() : run.table.files[i].path.string();
-    throw UserError(fmt::format("{} has changed since {} was trained: figures would not belong to that run. Restore the file or train again; "
-                                "`l0gm predict` takes any file.", file, run.folder.path().string()));
-  }
+  const TableDataset data = load_dataset(run);
+  if (split == "train") return encode_training(data, run.table.schema);
   const std::vector<int64_t>& rows = split == "valid" ? data.valid : data.test;
   if (rows.empty()) throw UserError(fmt::format("{} has no {} rows", data.name, split));
   return encode_rows(data.table, RowEncoder(run.table.schema), rows, true);

@@ -8,6 +8,7 @@
 #include "metrics/calibrator.h"
 #include "run/run_folder.h"
 #include "training/config.h"
+#include "training/environment.h"
 #include "training/table_task.h"
 #include "training/trainer.h"
 
@@ -20,18 +21,12 @@ struct TableRecord {
   std::string dataset;
   std::vector<FileStamp> files;
   std::vector<std::string> planted;
-  double bayes_auc = 0;
+  double bayes_auc = 0, bayes_nll = 0;
+  std::string teacher;  // SHA-256 of the weights that soft labels came from; "": none
 
   nlohmann::json to_json() const;
   static TableRecord from_json(const nlohmann::json& json);
 };
-
-struct Machine {
-  torch::Device device = torch::kCPU;
-  int64_t threads = 0;  // 0: as many as there are cores
-  bool deterministic = false;
-};
-Machine prepare_machine(const std::string& device, int64_t threads, bool deterministic);  // UserError when there is no such device
 
 // Trains `config` into the folder `out`; with `resume` goes on where an interrupted run stopped.
 // False when `stop` was raised before the end.
@@ -49,7 +44,9 @@ struct LoadedRun {
 };
 LoadedRun load_run(const std::filesystem::path& path, const Machine& machine);
 
-// The rows of one split, encoded as in training; refuses when the files have changed since.
+// The table a run was trained on; refuses when its files have changed since.
+TableDataset load_dataset(const LoadedRun& run);
+// The rows of one split (train, valid, test), encoded as in training: the statistics of training rows are out of fold.
 EncodedTable load_split(const LoadedRun& run, const std::string& split);
 
 torch::Dtype dtype_of(Precision precision);

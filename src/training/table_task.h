@@ -13,6 +13,8 @@ class TableTask : public Task {
   TableTask(const Schema& schema, int64_t batch, uint64_t seed) : schema_(schema), batch_(batch), seed_(seed) {}
   void add_split(const std::string& split, const EncodedTable& table, torch::Device device, torch::Dtype dtype);
 
+  void set_soft_targets(const torch::Tensor& probabilities) { splits_.at("train").set_soft_targets(probabilities); }
+
   int64_t steps_per_epoch() const override;
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
   Predictions predict(Model& model, const GateState& state, const std::string& split) override;

@@ -25,6 +25,8 @@ class Task {
 
   double label_smoothing = 0;
   torch::Tensor class_weights;  // [classes], or undefined
+  double distill_weight = 0;    // of a batch's soft targets
+  double distill_temperature = 1;
 };
 
 // Probabilities [examples, classes]: the mean of the members'.

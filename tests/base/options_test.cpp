@@ -191,7 +191,7 @@ TEST(Options, WrongTypesSayWhatWasWantedAndFound) {
   expect_parts(refused_toml("kinds.rate = true\n"), {"kinds.rate is a number", "true (true or false)"});
   expect_parts(refused_toml("kinds.flag = 1\n"), {"kinds.flag is true or false", "1 (a whole number)"});
   expect_parts(refused_toml("kinds.text = 3\n"), {"kinds.text is text", "3 (a whole number)"});
-  expect_parts(refused_toml("kinds.texts = [1, 2]\n"), {"kinds.texts is", "list of texts", "[1.0, 2.0] (a list of numbers)"});
+  expect_parts(refused_toml("kinds.texts = [1, 2]\n"), {"kinds.texts is", "list of texts", "[1, 2] (a list of numbers)"});
   expect_parts(refused_toml("kinds.numbers = [\"a\"]\n"), {"kinds.numbers is", "list of numbers", "[\"a\"] (a list of texts)"});
   expect_parts(refused_toml("kinds.numbers = 3\n"), {"kinds.numbers is", "list of numbers", "3 (a whole number)"});
   expect_parts(refused_toml("kinds.types = \"x\"\n"), {"kinds.types is", "table of texts", "\"x\" (text)"});

@@ -220,6 +220,33 @@ class Contract(CliCase):
         self.write("peer/predictions/test.csv", "row,label,p_a,p_b\n0,a,0.7,0.7\n")
         self.refused("eval", self.path("peer"), says=["test.csv"])
 
+    def test_perturbed_copies_are_the_same_for_peers(self):
+        self.train("run", "--seed", "3")
+        result = json.loads(self.run_program("eval", self.path("run"), "--perturb", "--json")[0])
+        self.assertEqual(len(result["conditions"]), 12)
+        self.assertFalse(os.path.exists(self.path("run", "perturbed")))
+        for measure, mean in result["rob_mu"].items():
+            self.assertAlmostEqual(mean, sum(c[measure] for c in result["conditions"].values()) / 12, places=9)
+        self.run_program("data", "export", self.config, "--set", "train.seed=3", "--perturb", "-o", self.path("exported"))
+        exported = json.loads(self.read("exported", "perturbed.json"))
+        self.assertEqual(exported["seed"], 3)
+        for name, condition in exported["conditions"].items():
+            self.assertEqual(condition["sha256"], result["conditions"][name]["sha256"])
+        # A peer that said of every copy what our run said of the plain rows: robust by definition.
+        os.makedirs(self.path("peer", "predictions"))
+        for name in ["test", *(f"test-{condition}" for condition in exported["conditions"])]:
+            shutil.copy(self.path("run", "predictions", "test.csv"), self.path("peer", "predictions", f"{name}.csv"))
+        self.refused("eval", self.path("peer"), "--perturb", says=["perturbed.json", "export"])
+        shutil.copy(self.path("exported", "perturbed.json"), self.path("peer"))
+        peer = json.loads(self.run_program("eval", self.path("peer"), "--perturb", "--json")[0])
+        self.assertAlmostEqual(peer["rob_mu"]["auc"], result["auc"], places=9)
+        text, _ = self.run_program("eval", self.path("run"), self.path("peer"), "--perturb")
+        self.assertIn("Rob μ AUC", text)
+        self.assertEqual(len(text.splitlines()), 3)  # all have all conditions and the same copies: no remark
+        self.run_program("eval", self.path("run"), "--perturb", "--keep-perturbed")
+        self.assertEqual(self.read("run", "perturbed", "test-noise-0.1.csv"), self.read("exported", "perturbed", "test-noise-0.1.csv"))
+        self.refused("eval", self.path("run"), "--keep-perturbed", says=["--perturb"])
+
 
 class Hostile(CliCase):
     def own(self, content, *arguments, label="y", code=0, name="t.csv", says=()):

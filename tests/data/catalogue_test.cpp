@@ -27,7 +27,7 @@ TEST(Catalogue, NamesAreUniqueAndHashesAreWhole) {
       EXPECT_TRUE(file.optional || !file.address.empty()) << file.path;
     }
   }
-  EXPECT_EQ(names, (std::set<std::string>{"adult", "planted-table", "csv", "tsv"}));
+  EXPECT_EQ(names, (std::set<std::string>{"adult", "planted-table", "messy-table", "ctr-like", "csv", "tsv"}));
   EXPECT_EQ(catalogue_entry("adult").files.size(), 20u);
 }
 
@@ -45,7 +45,21 @@ TEST(Catalogue, Protocols) {
   const std::string message = message_of<UserError>([&] { protocol_of(adult, "openlm"); });
   EXPECT_TRUE(contains(message, "Did you mean 'openml'?")) << message;
   EXPECT_EQ(protocol_of(catalogue_entry("csv"), ""), "");
-  EXPECT_TRUE(contains(message_of<UserError>([] { protocol_of(catalogue_entry("csv"), "uci"); }), "Remove data.protocol"));
+  const std::string own = message_of<UserError>([] { protocol_of(catalogue_entry("csv"), "uci"); });
+  EXPECT_TRUE(contains(own, "data.valid and data.test. Remove data.protocol")) << own;
+  for (const char* name : {"messy-table", "ctr-like"}) {
+    EXPECT_EQ(protocol_of(catalogue_entry(name), ""), "");
+    const std::string made = message_of<UserError>([&] { protocol_of(catalogue_entry(name), "global"); });
+    EXPECT_TRUE(contains(made, "one split only. Remove data.protocol")) << made;
+  }
+}
+
+TEST(Catalogue, MadeTablesSayThatTheirTruthIsKnown) {
+  for (const char* name : {"planted-table", "messy-table", "ctr-like"}) {
+    const CatalogueEntry& entry = catalogue_entry(name);
+    EXPECT_TRUE(entry.files.empty() && !entry.own) << name;
+    EXPECT_TRUE(contains(entry.description, "the best possible AUC is known")) << entry.description;
+  }
 }
 
 TEST(Catalogue, HashIsOfThePlainContentWhereTheFileIsCompressed) {

@@ -30,7 +30,7 @@ GateOptions gate_of(UnitKind unit, LogitKind logits = LogitKind::global) {
 }
 
 std::shared_ptr<Model> toy_model(const GateOptions& gate, uint64_t seed = 1, const ModelOptions& options = small()) {
-  return make_table_model(toy_schema(), count_fields(toy_rows(), toy_schema()), options, gate, seed);
+  return make_table_model(toy_schema(), count_fields(toy_rows(), toy_schema()), {options, {}, {}, false}, gate, seed);
 }
 
 torch::Tensor run(Model& model, const GateState& state, int64_t step = 0) {
@@ -76,8 +76,8 @@ TEST(Model, TheSeedDecidesTheParameters) {
   const auto gate = gate_of(UnitKind::dimension);
   const TensorMap a = tensors_of(*toy_model(gate, 1)), b = tensors_of(*toy_model(gate, 1)), c = tensors_of(*toy_model(gate, 2));
   for (const auto& [name, tensor] : a) EXPECT_TRUE(at::equal(tensor, b.at(name))) << name;
-  EXPECT_FALSE(at::equal(a.at("encoder.categories"), c.at("encoder.categories")));
-  EXPECT_FALSE(at::equal(a.at("head.weight0"), c.at("head.weight0")));
+  EXPECT_FALSE(at::equal(a.at("encoder.lookups.rows"), c.at("encoder.lookups.rows")));
+  EXPECT_FALSE(at::equal(a.at("head.deep.weight0"), c.at("head.deep.weight0")));
 }
 
 TEST(Model, ClosedUnitsDoNotReachTheOutput) {
@@ -93,9 +93,9 @@ TEST(Model, ClosedUnitsDoNotReachTheOutput) {
     const torch::Tensor before = run(*model, hardened);
     {
       torch::NoGradGuard no_grad;
-      model->named_parameters()["encoder.categories"].narrow(0, 0, 5).normal_();  // colours
+      model->named_parameters()["encoder.lookups.rows"].narrow(0, 0, 5).normal_();  // colours
       EXPECT_TRUE(at::equal(run(*model, hardened), before)) << name_of_enum(unit);
-      model->named_parameters()["encoder.categories"].narrow(0, 5, 3).normal_();  // kinds
+      model->named_parameters()["encoder.lookups.rows"].narrow(0, 5, 3).normal_();  // kinds
     }
     EXPECT_FALSE(at::allclose(run(*model, hardened), before)) << name_of_enum(unit);
   }
@@ -105,7 +105,8 @@ TEST(Model, OutputsPerMemberAndClass) {
   EXPECT_EQ(run(*toy_model(gate_of(UnitKind::dimension), 1, small(4)), annealing).sizes(), (std::vector<int64_t>{6, 4, 1}));
   Schema schema = toy_schema();
   schema.classes = {"a", "b", "c"};
-  const auto model = make_table_model(schema, count_fields(toy_rows(), schema), small(), gate_of(UnitKind::none), 0);
+  schema.class_rows = {2, 2, 2};
+  const auto model = make_table_model(schema, count_fields(toy_rows(), schema), {small(), {}, {}, false}, gate_of(UnitKind::none), 0);
   EXPECT_EQ(run(*model, annealing).sizes(), (std::vector<int64_t>{6, 1, 3}));
 }
 
@@ -168,11 +169,26 @@ TEST(Model, PlaceChangesReals) {
   EXPECT_EQ(model->sites()[0]->index.scalar_type(), torch::kInt64);
 }
 
-TEST(Model, GateOnTheInputIsRefusedHere) {
+TEST(Model, AGateOnTheInputClosesAllThatAFieldBrings) {
   GateOptions gate = gate_of(UnitKind::dimension);
   gate.attach = Attach::input;
-  const std::string message = message_of<UserError>([&] { toy_model(gate); });
-  EXPECT_NE(message.find("gate.attach = input"), std::string::npos) << message;
+  const auto model = toy_model(gate);
+  model->eval();
+  HardConcrete logits = model->sites()[0]->gate;
+  EXPECT_EQ(model->sites()[0]->name, "input");
+  ASSERT_EQ(logits->units(), 5) << "one per field";
+  set_logits(*model, 9);
+  const torch::Tensor open = run(*model, hardened);
+  {
+    torch::NoGradGuard no_grad;
+    logits->logits()[1] = -9;  // colour's values; its bins stay
+  }
+  EXPECT_TRUE(at::equal(model->open_dimensions(hardened), flags({1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1})));
+  const torch::Tensor closed = run(*model, hardened);
+  EXPECT_FALSE(at::allclose(closed, open));
+  torch::NoGradGuard no_grad;
+  model->named_parameters()["encoder.lookups.rows"].narrow(0, 0, 5).normal_();
+  EXPECT_TRUE(at::equal(run(*model, hardened), closed));
 }
 
 }  // namespace

@@ -319,8 +319,6 @@ TEST_F(TableRun, RefusedTogether) {
     return message_of<UserError>([&] { train(tiny_config(settings), out()); });
   };
   EXPECT_TRUE(contains(refusal({"gate.logits=instance", "gate.unit=fine"}), "found fine"));
-  EXPECT_TRUE(contains(refusal({"gate.logits=static", "gate.unit=fine", "gate.k=6"}), "found fine"));
-  EXPECT_TRUE(contains(refusal({"gate.attach=input"}), "gate.attach = input is not available"));
   EXPECT_TRUE(contains(refusal({"train.epochs=1", "train.batch=1000"}), "leave none for hardening"));
 }
 

@@ -41,9 +41,9 @@ class Trainers : public testing::Test {
     testing_tools::one_thread();
     config_ = tiny_config(assignments);
     const TableDataset data = load_table(config_.data, 0);
-    const Schema schema = fit_schema(data.table, data.label, data.train, config_.table, {}, {}, {});
+    const Schema schema = fit_schema(data.table, data.label, data.train, config_.table, {}, {});
     const EncodedTable train = encode_rows(data.table, RowEncoder(schema), data.train, true);
-    model_ = make_table_model(schema, count_fields(train, schema), config_.model, config_.gate, 0);
+    model_ = make_table_model(schema, count_fields(train, schema), table_model_options(config_), config_.gate, 0);
     task_ = std::make_unique<BreakingTask>(schema, config_.train.batch, 0);
     task_->add_split("train", train, torch::kCPU, torch::kFloat32);
     task_->add_split("valid", encode_rows(data.table, RowEncoder(schema), data.valid, true), torch::kCPU, torch::kFloat32);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 
@@ -38,34 +39,62 @@ EncodedTable encode_rows(const TextTable& table, const RowEncoder& encoder, cons
     check_labels(table, label_column, schema.classes, schema.missing_marks, rows, "");
   }
   EncodedTable result;
-  result.fields = encoder.fields();
-  const size_t width = static_cast<size_t>(result.fields);
-  result.codes.resize(rows.size() * width);
-  result.slopes.resize(rows.size() * width);
+  result.code_slots = schema.code_slots();
+  result.slope_slots = schema.slope_slots();
+  const auto code_slots = static_cast<size_t>(result.code_slots), slope_slots = static_cast<size_t>(result.slope_slots);
+  result.codes.resize(rows.size() * code_slots);
+  result.slopes.resize(rows.size() * slope_slots);
   result.row_numbers = rows;
   if (with_labels) result.labels.reserve(rows.size());
   std::vector<std::string_view> cells(columns.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t c = 0; c < columns.size(); ++c) cells[c] = table.cell(rows[i], columns[c]);
-    encoder.encode(cells.data(), result.codes.data() + i * width, result.slopes.data() + i * width, counts);
+    encoder.encode(cells.data(), result.codes.data() + i * code_slots, result.slopes.data() + i * slope_slots, counts);
     if (with_labels) result.labels.push_back(encoder.class_of(table.cell(rows[i], label_column)));
   }
   return result;
 }
 
+namespace {
+
+constexpr size_t most_ranks = 256;
+
+// The training slopes of a periodic field at evenly spaced ranks; missing values have none.
+std::vector<double> ranked_slopes(const EncodedTable& table, int64_t slot) {
+  std::vector<float> slopes;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    if (table.codes[static_cast<size_t>(row * table.code_slots + slot)] != 0) {
+      slopes.push_back(table.slopes[static_cast<size_t>(row * table.slope_slots + slot)]);
+    }
+  }
+  std::sort(slopes.begin(), slopes.end());
+  const size_t count = std::min(most_ranks, slopes.size());
+  std::vector<double> ranked;
+  for (size_t i = 0; i < count; ++i) ranked.push_back(static_cast<double>(slopes[(2 * i + 1) * slopes.size() / (2 * count)]));
+  return ranked;
+}
+
+}  // namespace
+
 std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& schema) {
-  if (table.fields != static_cast<int64_t>(schema.fields.size())) throw std::logic_error("count_fields: another schema's table");
+  if (table.code_slots != schema.code_slots() || table.slope_slots != schema.slope_slots()) {
+    throw std::logic_error("count_fields: another schema's table");
+  }
   std::vector<FieldCounts> counts(schema.fields.size());
   for (size_t f = 0; f < counts.size(); ++f) {
     counts[f].count.assign(static_cast<size_t>(schema.fields[f].rows()), 0.0);
     counts[f].slope_sum = counts[f].count;
+    if (schema.fields[f].kind == FieldKind::periodic) counts[f].slopes = ranked_slopes(table, slots_of_fields(schema)[f]);
   }
-  size_t at = 0;
   for (int64_t row = 0; row < table.rows(); ++row) {
-    for (FieldCounts& field : counts) {
-      const auto code = static_cast<size_t>(table.codes[at]);
-      field.count[code] += 1;
-      field.slope_sum[code] += static_cast<double>(table.slopes[at++]);
+    const int32_t* code = table.codes.data() + row * table.code_slots;
+    const float* slope = table.slopes.data() + row * table.slope_slots;
+    for (size_t f = 0; f < counts.size() && schema.fields[f].kind != FieldKind::statistic; ++f) {
+      const bool weighted = schema.fields[f].kind == FieldKind::multi;
+      for (int64_t slot = 0; slot < schema.fields[f].slots; ++slot, ++code, ++slope) {
+        counts[f].count[static_cast<size_t>(*code)] += weighted ? static_cast<double>(*slope) : 1.0;
+        if (!weighted) counts[f].slope_sum[static_cast<size_t>(*code)] += static_cast<double>(*slope);
+      }
     }
   }
   return counts;

@@ -11,11 +11,11 @@ namespace l0gm {
 
 // Encoded rows, row-major.
 struct EncodedTable {
-  std::vector<int32_t> codes;        // rows x fields
-  std::vector<float> slopes;         // rows x fields
+  std::vector<int32_t> codes;        // rows x code_slots
+  std::vector<float> slopes;         // rows x slope_slots: those of the codes, then one per statistic
   std::vector<int32_t> labels;       // per row; empty when encoded without labels
   std::vector<int64_t> row_numbers;  // of the TextTable
-  int64_t fields = 0;
+  int64_t code_slots = 0, slope_slots = 0;  // as the schema has them
   int64_t rows() const { return static_cast<int64_t>(row_numbers.size()); }
 };
 
@@ -28,9 +28,11 @@ EncodedTable encode_rows(const TextTable& table, const RowEncoder& encoder, cons
                          RowEncoder::Counts* counts = nullptr);
 
 // How often each code of a field occurs and the sum of its slopes: what it takes to give codes that training never saw
-// (a missing value, a rare category) the mean training embedding.
+// (a missing value, a rare category) the mean training embedding. Fields with several slots count each by its weight, the slope;
+// statistics have no codes.
 struct FieldCounts {
   std::vector<double> count, slope_sum;  // per code
+  std::vector<double> slopes;            // periodic: up to 256 training slopes at evenly spaced ranks; else empty
 };
 std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& schema);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/table/encode/schema.h"
+#include "data/table/options.h"
 #include "data/table/table.h"
 
 namespace l0gm {
@@ -16,18 +17,13 @@ namespace l0gm {
 // Types, unless given: numeric when every non-missing cell is a number, except whole numbers with at most two different values;
 // everything else is categorical. Left out with a warning: a column of one value, one of missing values only, and, unless its
 // type is given, one of ten or more texts that are all different (an identifier).
-// UserErrors name what was found and what to do: an unknown column in the options, an infinite number, too many categories,
-// a missing label, a single class, no usable column.
+// Fields: one per column with the column's name; a numeric column's exact values, where it has any, are a second one right behind,
+// named "<column>=" (with further = where the table has such a column). A column with more categories than max_categories is hashed.
+// UserErrors name what was found and what to do: an unknown column in the options, an option that does not fit its column,
+// an infinite number, a missing label, a single class, no usable column.
 Schema fit_schema(const TextTable& table, int64_t label_column, const std::vector<int64_t>& training_rows,
                   const TableOptions& options, const std::map<std::string, ColumnOptions>& column_options,
-                  const std::map<std::string, std::string>& types,
-                  const std::vector<std::string>& ignored_columns);
-
-// Strictly increasing edges of at most `bins` bins with about equally many of the values in each; `sorted` values, two or more
-// different. With no more different values than edges each is an edge. A value that makes up more than a quarter of all is left
-// out of the quantiles and becomes an edge of its own, and so does its successor: its bin then holds nothing else (up to 6 more
-// bins).
-std::vector<double> quantile_edges(std::span<const double> sorted, int64_t bins);
+                  const std::map<std::string, std::string>& types);
 
 // The distinct labels of some rows: in order of their number when all are numbers, else of their text.
 std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_column,

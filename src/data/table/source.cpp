@@ -13,6 +13,10 @@
 #include "data/catalogue.h"
 #include "data/table/adult.h"
 #include "data/table/csv.h"
+#include "data/table/ctr.h"
+#include "data/table/fit.h"
+#include "data/table/messy.h"
+#include "data/table/perturb.h"
 #include "data/table/planted.h"
 #include "data/table/splits.h"
 #include "l0gm/error.h"
@@ -22,7 +26,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An option that would have no effect is a misunderstanding, and not to be passed over in silence.
+// An option that would have no effect is a misunderstanding, and not to be passed over in silence. Numbers do not know whether
+// somebody named them: one that is not the default was named, and the default spelled out does no harm.
+template <class Number>
+void refuse_number(std::string_view key, Number value, Number standard, const std::string& reason) {
+  if (value == standard) return;
+  throw UserError(fmt::format("data.{} is {}, but {}. Remove data.{}.", key, value, reason, key));
+}
+
+void refuse_shares(const DataOptions& options, const std::string& reason) {
+  const SplitOptions standard;
+  refuse_number("split.valid", options.split.valid, standard.valid, reason);
+  refuse_number("split.test", options.split.test, standard.test, reason);
+}
+
+// Made data follow data.rows and data.split.seed; their split is their own.
+void refuse_unused_numbers(const DataOptions& options, bool made) {
+  const std::string own_split = fmt::format("data.source = \"{}\" brings its own split", options.source);
+  refuse_shares(options, own_split);
+  if (made) return;
+  refuse_number("split.seed", options.split.seed, SplitOptions().seed, own_split + " (train.seed picks one)");
+  refuse_number("rows", options.rows, DataOptions().rows,
+                fmt::format("data.source = \"{}\" brings its own rows; only made datasets have as many as one asks for", options.source));
+}
+
+// What an own table does not draw needs no shares and no seed.
+void refuse_unused_numbers_of_own(const DataOptions& options) {
+  const SplitOptions standard;
+  refuse_number("rows", options.rows, DataOptions().rows,
+                "all rows of your files are read; only made datasets have as many as one asks for");
+  if (!options.split.column.empty()) {
+    const std::string reason = fmt::format("data.split.column = \"{}\" says which rows are held out", options.split.column);
+    refuse_shares(options, reason);
+    refuse_number("split.seed", options.split.seed, standard.seed, reason);
+  }
+  if (!options.valid.empty()) refuse_number("split.valid", options.split.valid, standard.valid, "data.valid names a file for these rows");
+  if (!options.test.empty()) refuse_number("split.test", options.split.test, standard.test, "data.test names a file for these rows");
+  if (!options.valid.empty() && !options.test.empty()) {
+    refuse_number("split.seed", options.split.seed, standard.seed, "data.valid and data.test name files, so nothing is drawn");
+  }
+}
+
 void refuse_own_options(const DataOptions& options, std::string_view label) {
   const auto refuse = [&](std::string_view key, const std::string& value) {
     if (value.empty()) return;
@@ -170,18 +214,12 @@ TableDataset load_own(const DataOptions& options) {
   return dataset;
 }
 
-void write_part(const TableDataset& dataset, const std::vector<int64_t>& rows, const fs::path& path) {
-  AtomicFile file(path);
-  std::string line = "row";
-  for (const std::string& name : dataset.table.names()) append_csv_cell(line += ',', name);
-  file.write(line += '\n');
-  for (const int64_t row : rows) {
-    line = std::to_string(row);
-    for (int64_t column = 0; column < dataset.table.columns(); ++column)
-      append_csv_cell(line += ',', dataset.table.cell(row, column));
-    file.write(line += '\n');
-  }
-  file.commit();
+void write_split_json(const Schema& schema, const fs::path& folder) {
+  std::vector<std::string> categorical, numeric;
+  for (const Column& column : schema.columns) (column.type == ColumnType::numeric ? numeric : categorical).push_back(column.name);
+  const nlohmann::json json = {{"label", schema.label}, {"classes", schema.classes}, {"categorical", categorical}, {"numeric", numeric},
+                               {"missing", schema.missing_marks}};
+  write_file_atomically(folder / "split.json", json.dump(2) + "\n");
 }
 
 }  // namespace
@@ -193,14 +231,19 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
   }
   const CatalogueEntry& entry = catalogue_entry(options.source);
   const std::string protocol = protocol_of(entry, options.protocol);
-  if (entry.own) return load_own(options);
-  if (entry.name == "adult") {
-    refuse_own_options(options, "income");
-    return load_adult(options.dir, protocol, seed);
+  if (entry.own) {
+    refuse_unused_numbers_of_own(options);
+    return load_own(options);
   }
-  refuse_own_options(options, "label");
+  const bool made = entry.files.empty();
+  refuse_own_options(options, entry.name == "adult" ? "income" : entry.name == "ctr-like" ? "click" : "label");
+  refuse_unused_numbers(options, made);
+  if (!made) return load_adult(options.dir, protocol, seed);
+  const auto row_seed = static_cast<uint64_t>(options.split.seed);
+  if (entry.name == "messy-table") return make_messy_table(options.rows, row_seed);
+  if (entry.name == "ctr-like") return make_ctr_table(options.rows, row_seed);
   const PlantedVariant variant = protocol == "instance" ? PlantedVariant::instance : PlantedVariant::global;
-  return make_planted_table(options.rows, static_cast<uint64_t>(options.split.seed), variant);
+  return make_planted_table(options.rows, row_seed, variant);
 }
 
 char delimiter_of(const DataOptions& options) {
@@ -218,25 +261,19 @@ char delimiter_of(const DataOptions& options) {
 }
 
 void export_split(const TableDataset& dataset, const fs::path& folder) {
-  if (dataset.table.column("row") >= 0) {
-    throw UserError(
-        fmt::format("{} has a column called 'row', the name that exported files use for the row's number. Rename the column.",
-                    dataset.name));
-  }
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw UserError(fmt::format("cannot create the folder {}: {}.", folder.string(), error.message()));
-  write_part(dataset, dataset.train, folder / "train.csv");
-  write_part(dataset, dataset.valid, folder / "valid.csv");
-  write_part(dataset, dataset.test, folder / "test.csv");
+  write_numbered_rows(dataset.table, dataset.train, folder / "train.csv");
+  write_numbered_rows(dataset.table, dataset.valid, folder / "valid.csv");
+  write_numbered_rows(dataset.table, dataset.test, folder / "test.csv");
 }
 
-void write_split_json(const Schema& schema, const fs::path& folder) {
-  std::vector<std::string> categorical, numeric;
-  for (const Column& column : schema.columns) (column.type == ColumnType::numeric ? numeric : categorical).push_back(column.name);
-  const nlohmann::json json = {{"label", schema.label}, {"classes", schema.classes}, {"categorical", categorical}, {"numeric", numeric},
-                               {"missing", schema.missing_marks}};
-  write_file_atomically(folder / "split.json", json.dump(2) + "\n");
+Schema export_table(const TableDataset& dataset, const TableOptions& options, const std::map<std::string, ColumnOptions>& column_options,
+                    const std::map<std::string, std::string>& types, const fs::path& folder) {
+  Schema schema = fit_schema(dataset.table, dataset.label, dataset.train, options, column_options, types);
+  std::error_code ignored;
+  fs::remove(folder / "perturbed.json", ignored);  // an earlier export's copies are not of these rows
+  export_split(dataset, folder);
+  write_split_json(schema, folder);
+  return schema;
 }
 
 }  // namespace l0gm

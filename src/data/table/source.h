@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "data/options.h"
 #include "data/table/encode/schema.h"
+#include "data/table/options.h"
 #include "data/table/table.h"
 
 namespace l0gm {
@@ -14,9 +17,12 @@ namespace l0gm {
 TableDataset load_table(const DataOptions& options, int64_t seed);
 
 // train.csv, valid.csv and test.csv for peers: first column `row`, the row's number in the dataset, then the table's columns.
-// split.json beside them says what the columns are; write_split_json() adds it.
 void export_split(const TableDataset& dataset, const std::filesystem::path& folder);
-void write_split_json(const Schema& schema, const std::filesystem::path& folder);
+
+// The same and split.json beside them: label, classes, and which columns are used as what. That follows from the schema, which is
+// fitted to the training rows as a run does it, and returned.
+Schema export_table(const TableDataset& dataset, const TableOptions& options, const std::map<std::string, ColumnOptions>& column_options,
+                    const std::map<std::string, std::string>& types, const std::filesystem::path& folder);
 
 // The user's data.delimiter, or the source's own.
 char delimiter_of(const DataOptions& options);

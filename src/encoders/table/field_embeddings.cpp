@@ -4,198 +4,129 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-
-#include "data/table/batches.h"
-#include "l0gm/error.h"
 
 namespace l0gm {
 
 namespace {
 
-constexpr double category_deviation = 0.2, direction_deviation = 0.1;
-
-torch::Tensor integers(const std::vector<int64_t>& values) { return at::tensor(values, torch::kInt64); }
-
-torch::Tensor reals(const std::vector<double>& values) { return at::tensor(values, torch::kFloat64).to(torch::kFloat32); }
+std::vector<int64_t> fields_of(const Schema& schema, const std::vector<FieldKind>& kinds) {
+  std::vector<int64_t> fields;
+  for (size_t f = 0; f < schema.fields.size(); ++f) {
+    if (std::find(kinds.begin(), kinds.end(), schema.fields[f].kind) != kinds.end()) fields.push_back(static_cast<int64_t>(f));
+  }
+  return fields;
+}
 
 }  // namespace
 
-FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width)
+FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width, StartDeviations start)
     : schema_(schema), field_width_(width) {
-  std::vector<int64_t> category_offset, numeric_offset, order(schema.fields.size());
-  std::vector<double> category_share, category_untrained;
+  statistics_ = static_cast<int64_t>(fields_of(schema, {FieldKind::statistic}).size());
+  embedded_ = static_cast<int64_t>(schema.fields.size()) - statistics_;
+  const auto add = [&]<class Part>(std::shared_ptr<Part>& part, const char* name, const std::vector<FieldKind>& kinds) {
+    const std::vector<int64_t> fields = fields_of(schema, kinds);
+    if (fields.empty()) return;
+    part = register_module(name, std::make_shared<Part>(schema, counts, fields, width, start));
+    parts_.push_back(part);
+  };
+  std::shared_ptr<NumericRows> numeric;
+  std::shared_ptr<PeriodicRows> periodic;
+  add(lookups_, "lookups", {FieldKind::categorical, FieldKind::exact, FieldKind::hashed, FieldKind::multi});
+  add(numeric, "numeric", {FieldKind::piecewise, FieldKind::plain});
+  add(periodic, "periodic", {FieldKind::periodic});
+  std::vector<int64_t> order(static_cast<size_t>(embedded_));
+  int64_t place = 0;
+  for (const auto& part : parts_) {
+    for (const int64_t f : part->fields()) order[static_cast<size_t>(f)] = place++;
+  }
+  if (!std::is_sorted(order.begin(), order.end())) field_order_ = register_buffer("field_order", at::tensor(order, torch::kInt64));
+
+  for (const Column& column : schema.columns) source_names_.push_back(column.name);
+  int64_t last_pair = -1;
+  for (const Field& field : schema.fields) {
+    const Statistic* statistic = field.kind == FieldKind::statistic ? &schema.statistics[static_cast<size_t>(field.statistic)] : nullptr;
+    const bool pair = statistic != nullptr && statistic->second >= 0;
+    if (pair && field.statistic != last_pair) {  // the fields of a statistic stand together
+      source_names_.push_back(fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)],
+                                          source_names_[static_cast<size_t>(schema.fields[static_cast<size_t>(statistic->second)].column)]));
+      last_pair = field.statistic;
+    }
+    source_of_field_.push_back(pair ? static_cast<int64_t>(source_names_.size()) - 1 : field.column);
+  }
+  int64_t rows = 0;
+  std::vector<int64_t> slot, lookup;
+  const std::vector<int64_t> slots = slots_of_fields(schema);
   for (size_t f = 0; f < schema.fields.size(); ++f) {
-    if (categorical(f)) {
-      category_offset.push_back(category_rows_);
-      category_rows_ += schema.fields[f].rows();
-      categorical_fields_.push_back(static_cast<int64_t>(f));
-      const double total = std::max(1.0, std::accumulate(counts[f].count.begin(), counts[f].count.end(), 0.0));
-      for (const double count : counts[f].count) {
-        category_share.push_back(count / total);
-        category_untrained.push_back(count == 0 ? 1 : 0);
-      }
-    } else {
-      most_bins_ = std::max(most_bins_, schema.fields[f].rows() - 1);
-      numeric_fields_.push_back(static_cast<int64_t>(f));
-    }
+    const Field& field = schema.fields[f];
+    fine_begin_.push_back(rows);
+    lookup.push_back(field.is_lookup() ? 1 : 0);
+    slot.push_back(field.is_lookup() ? slots[f] : 0);
+    rows += field.is_lookup() ? field.rows() : 1;
   }
-  for (size_t i = 0; i < numeric_fields_.size(); ++i) numeric_offset.push_back(static_cast<int64_t>(i) * (most_bins_ + 1));
-  for (size_t i = 0; i < categorical_fields_.size(); ++i) order[static_cast<size_t>(categorical_fields_[i])] = static_cast<int64_t>(i);
-  for (size_t i = 0; i < numeric_fields_.size(); ++i) {
-    order[static_cast<size_t>(numeric_fields_[i])] = static_cast<int64_t>(categorical_fields_.size() + i);
-  }
-  category_offset_ = register_buffer("category_offset", integers(category_offset));
-  numeric_offset_ = register_buffer("numeric_offset", integers(numeric_offset));
-  field_order_ = register_buffer("field_order", integers(order));
-  categorical_positions_ = register_buffer("categorical_positions", integers(categorical_fields_));
-  numeric_positions_ = register_buffer("numeric_positions", integers(numeric_fields_));
-  category_share_ = register_buffer("category_share", reals(category_share));
-  category_untrained_ = register_buffer("category_untrained", reals(category_untrained));
-  const auto numeric = static_cast<int64_t>(numeric_fields_.size());
-  torch::Tensor share = at::zeros({numeric, most_bins_ + 1}), slope_share = at::zeros({numeric, most_bins_ + 1});
-  torch::Tensor untrained = at::zeros({numeric});
-  for (size_t i = 0; i < numeric_fields_.size(); ++i) {
-    const FieldCounts& field = counts[static_cast<size_t>(numeric_fields_[i])];
-    const double total = std::max(1.0, std::accumulate(field.count.begin(), field.count.end(), 0.0));
-    for (size_t code = 0; code < field.count.size(); ++code) {
-      share[static_cast<int64_t>(i)][static_cast<int64_t>(code)] = field.count[code] / total;
-      slope_share[static_cast<int64_t>(i)][static_cast<int64_t>(code)] = field.slope_sum[code] / total;
-    }
-    if (field.count[0] == 0) untrained[static_cast<int64_t>(i)] = 1;
-  }
-  numeric_share_ = register_buffer("numeric_share", share);
-  numeric_slope_share_ = register_buffer("numeric_slope_share", slope_share);
-  numeric_untrained_missing_ = register_buffer("numeric_untrained_missing", untrained);
-  categories_ = register_parameter("categories", at::randn({category_rows_, width}) * category_deviation);
-  starts_ = register_parameter("starts", at::randn({numeric, width}) * category_deviation);
-  missing_ = register_parameter("missing", at::randn({numeric, width}) * category_deviation);
-  directions_ = register_parameter("directions", at::randn({numeric, most_bins_, width}) * direction_deviation);
+  fine_begin_.push_back(rows);
+  fine_begin_tensor_ = register_buffer("fine_begin", at::tensor(fine_begin_, torch::kInt64));
+  fine_slot_ = register_buffer("fine_slot", at::tensor(slot, torch::kInt64));
+  fine_lookup_ = register_buffer("fine_lookup", at::tensor(lookup, torch::kInt64));
 }
 
-torch::Tensor FieldEmbeddings::numeric_rows() const {
-  const torch::Tensor sums = at::cumsum(directions_, 1) - directions_;  // of the bins below each bin
-  return at::cat({missing_.unsqueeze(1), sums + starts_.unsqueeze(1)}, 1);
+torch::Tensor FieldEmbeddings::fields(const TableBatch& batch) const {
+  std::vector<torch::Tensor> made;
+  for (const auto& part : parts_) made.push_back(part->forward(batch));
+  const torch::Tensor all = made.size() == 1 ? made[0] : at::cat(made, 1);
+  return field_order_.defined() ? all.index_select(1, field_order_) : all;
+}
+
+torch::Tensor FieldEmbeddings::statistics(const TableBatch& batch) const {
+  return batch.slopes.narrow(1, batch.slopes.size(1) - statistics_, statistics_);
 }
 
 torch::Tensor FieldEmbeddings::forward(const Batch& base, GatePass&) {
   const auto& batch = static_cast<const TableBatch&>(base);
-  const int64_t examples = batch.codes.size(0);
-  std::vector<torch::Tensor> parts;
-  if (!categorical_fields_.empty()) {
-    const torch::Tensor rows = batch.codes.index_select(1, categorical_positions_) + category_offset_;
-    parts.push_back(at::embedding(categories_, rows));
-  }
-  if (!numeric_fields_.empty()) {
-    const torch::Tensor rows = batch.codes.index_select(1, numeric_positions_) + numeric_offset_;
-    const torch::Tensor slopes = batch.slopes.index_select(1, numeric_positions_).unsqueeze(2);
-    const torch::Tensor at_zero = numeric_rows().reshape({-1, field_width_});
-    const torch::Tensor direction = at::constant_pad_nd(directions_, {0, 0, 1, 0}).reshape({-1, field_width_});
-    parts.push_back(at::embedding(at_zero, rows) + slopes * at::embedding(direction, rows));
-  }
-  const bool in_order = categorical_fields_.empty() || numeric_fields_.empty();
-  torch::Tensor fields = in_order ? parts[0] : at::cat(parts, 1).index_select(1, field_order_);
-  return fields.reshape({examples, width()});
+  const torch::Tensor embedded = fields(batch).flatten(1);
+  return statistics_ == 0 ? embedded : at::cat({embedded, statistics(batch)}, 1);
 }
 
 void FieldEmbeddings::settle() {
-  torch::NoGradGuard no_grad;
-  for (size_t i = 0; i < categorical_fields_.size(); ++i) {
-    const int64_t begin = category_offset_[static_cast<int64_t>(i)].item<int64_t>();
-    const int64_t count = schema_.fields[static_cast<size_t>(categorical_fields_[i])].rows();
-    torch::Tensor rows = categories_.narrow(0, begin, count);
-    const torch::Tensor share = category_share_.narrow(0, begin, count).to(rows.scalar_type());
-    const torch::Tensor untrained = category_untrained_.narrow(0, begin, count).to(torch::kBool).unsqueeze(1);
-    rows.copy_(at::where(untrained, at::matmul(share, rows).unsqueeze(0), rows));
+  for (const auto& part : parts_) part->settle();
+}
+
+std::vector<std::vector<int64_t>> FieldEmbeddings::columns_of_dimension() const {
+  std::vector<std::vector<int64_t>> columns;
+  for (const Field& field : schema_.fields) {
+    std::vector<int64_t> read = {field.column};
+    if (field.kind == FieldKind::statistic) {
+      const int64_t second = schema_.statistics[static_cast<size_t>(field.statistic)].second;
+      if (second >= 0) read.push_back(schema_.fields[static_cast<size_t>(second)].column);
+    }
+    columns.insert(columns.end(), static_cast<size_t>(field.kind == FieldKind::statistic ? 1 : field_width_), read);
   }
-  if (numeric_fields_.empty()) return;
-  const torch::Tensor direction = at::constant_pad_nd(directions_, {0, 0, 1, 0});
-  const auto real = directions_.scalar_type();
-  const torch::Tensor mean = at::bmm(numeric_share_.to(real).unsqueeze(1), numeric_rows()).squeeze(1) +
-                             at::bmm(numeric_slope_share_.to(real).unsqueeze(1), direction).squeeze(1);
-  missing_.copy_(at::where(numeric_untrained_missing_.to(torch::kBool).unsqueeze(1), mean, missing_));
+  return columns;
 }
 
-std::vector<int64_t> FieldEmbeddings::source_of_dimension() const {
-  std::vector<int64_t> source;
-  for (const Field& field : schema_.fields) source.insert(source.end(), static_cast<size_t>(field_width_), field.column);
-  return source;
-}
-
-std::vector<std::string> FieldEmbeddings::source_names() const {
+std::vector<std::string> FieldEmbeddings::column_names() const {
   std::vector<std::string> names;
   for (const Column& column : schema_.columns) names.push_back(column.name);
   return names;
 }
 
-InterfaceUnits FieldEmbeddings::units(UnitKind kind) const {
-  const int64_t per_field = field_width_;
-  const auto name_dimension = [fields = schema_.fields, per_field](int64_t unit) {
-    return fmt::format("{}[{}]", fields[static_cast<size_t>(unit / per_field)].name, unit % per_field);
-  };
-  if (kind == UnitKind::dimension) return {at::ones({width()}), {}, name_dimension};
-  if (kind == UnitKind::group) {
-    const std::vector<int64_t> source = source_of_dimension();
-    torch::Tensor cost = at::zeros({static_cast<int64_t>(schema_.columns.size())});
-    const torch::Tensor index = integers(source);
-    cost.index_add_(0, index, at::ones({width()}));
-    return {cost, index, [names = source_names()](int64_t unit) { return names[static_cast<size_t>(unit)]; }};
-  }
-  // Fine: category row x dimension, then numeric field x dimension; the units of one dimension cost 1 together.
-  std::vector<double> cost;
-  for (const int64_t f : categorical_fields_) {
-    const int64_t rows = schema_.fields[static_cast<size_t>(f)].rows();
-    cost.insert(cost.end(), static_cast<size_t>(rows * per_field), 1.0 / static_cast<double>(rows));
-  }
-  cost.insert(cost.end(), numeric_fields_.size() * static_cast<size_t>(per_field), 1.0);
-  return {reals(cost), {}, [schema = schema_, cats = categorical_fields_, nums = numeric_fields_, per_field](int64_t unit) {
-            int64_t row = unit / per_field;
-            for (const int64_t f : cats) {
-              const Field& field = schema.fields[static_cast<size_t>(f)];
-              if (row >= field.rows()) {
-                row -= field.rows();
-                continue;
-              }
-              const std::string value = row == 0 ? "(missing)" : row == 1 ? "(rare)" : field.vocabulary[static_cast<size_t>(row - 2)];
-              return fmt::format("{}={}[{}]", field.name, value, unit % per_field);
-            }
-            return fmt::format("{}[{}]", schema.fields[static_cast<size_t>(nums[static_cast<size_t>(row)])].name, unit % per_field);
-          }};
-}
-
-torch::Tensor FieldEmbeddings::fine_index(const Batch& base) const {
-  const auto& batch = static_cast<const TableBatch&>(base);
-  const auto options = batch.codes.options();
-  std::vector<torch::Tensor> parts;
-  if (!categorical_fields_.empty()) parts.push_back(batch.codes.index_select(1, categorical_positions_) + category_offset_);
-  if (!numeric_fields_.empty()) {
-    const auto numeric = static_cast<int64_t>(numeric_fields_.size());
-    parts.push_back((at::arange(numeric, options) + category_rows_).unsqueeze(0).expand({batch.codes.size(0), numeric}));
-  }
-  const torch::Tensor rows = at::cat(parts, 1).index_select(1, field_order_);
-  return (rows.unsqueeze(2) * field_width_ + at::arange(field_width_, options)).reshape({batch.codes.size(0), width()});
-}
-
-torch::Tensor FieldEmbeddings::dimensions_of_fine_units(const torch::Tensor& open) const {
-  torch::Tensor kept = at::zeros({static_cast<int64_t>(schema_.fields.size()), field_width_}, torch::kBool);
-  const torch::Tensor rows = open.view({-1, field_width_});
-  int64_t begin = 0;
-  for (const int64_t f : categorical_fields_) {
-    const int64_t count = schema_.fields[static_cast<size_t>(f)].rows();
-    kept[f] = rows.narrow(0, begin, count).any(0);
-    begin += count;
-  }
-  for (const int64_t f : numeric_fields_) kept[f] = rows[begin++];
-  return kept.view({-1});
-}
-
 std::vector<int64_t> FieldEmbeddings::parameters_of_dimension() const {
-  std::vector<int64_t> counts;
-  for (size_t f = 0; f < schema_.fields.size(); ++f) {
-    const int64_t rows = schema_.fields[f].rows() + (categorical(f) ? 0 : 1);  // numeric: + start
-    counts.insert(counts.end(), static_cast<size_t>(field_width_), rows);
+  std::vector<int64_t> counts(static_cast<size_t>(width()), 0);
+  for (const auto& part : parts_) {
+    for (const int64_t f : part->fields()) {
+      const int64_t count = part->parameters_per_dimension(schema_.fields[static_cast<size_t>(f)]);
+      for (int64_t d = 0; d < field_width_; ++d) counts[static_cast<size_t>(f * field_width_ + d)] = count;
+    }
   }
   return counts;
+}
+
+int64_t FieldEmbeddings::parameters_of_terms(const std::vector<bool>& kept_fields) const {
+  const std::vector<int64_t> of_dimension = parameters_of_dimension();
+  int64_t count = 0;
+  for (int64_t d = 0; d < embedded_ * field_width_; ++d) {
+    if (kept_fields[static_cast<size_t>(d / field_width_)]) count += of_dimension[static_cast<size_t>(d)];
+  }
+  return count;
 }
 
 }  // namespace l0gm

@@ -1,44 +1,54 @@
 #pragma once
 
 #include "data/table/encode/schema.h"
-#include "data/table/encoded.h"
 #include "encoders/encoder.h"
+#include "encoders/table/field_rows.h"
 
 namespace l0gm {
 
-// A table's interface: the concatenated embeddings of its fields, each of `width` dimensions, in the schema's order of fields.
-//   categorical  embedding = row[code]
-//   numeric      embedding = start + sum of the directions of the bins below + slope * direction[bin]; missing has a row of its own
-// Codes that no training row has get the mean training embedding of their field (settle()).
+// A table's interface: the concatenated embeddings of its fields, each of `width` dimensions, in the schema's order of fields, then the
+// target statistics, one dimension each, as they are.
 class FieldEmbeddings : public Encoder {
  public:
-  FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width);
+  FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width, StartDeviations start = {});
 
   torch::Tensor forward(const Batch& batch, GatePass& pass) override;
-  int64_t width() const override { return static_cast<int64_t>(schema_.fields.size()) * field_width_; }
-  InterfaceUnits units(UnitKind kind) const override;
-  torch::Tensor fine_index(const Batch& batch) const override;
-  std::vector<int64_t> source_of_dimension() const override;
-  std::vector<std::string> source_names() const override;
+  torch::Tensor fields(const TableBatch& batch) const;      // [examples, embedded fields, width]
+  torch::Tensor statistics(const TableBatch& batch) const;  // [examples, statistics]
+  int64_t embedded_fields() const { return embedded_; }
+  int64_t field_width() const { return field_width_; }
+  int64_t statistic_fields() const { return statistics_; }
+  int64_t width() const override { return embedded_ * field_width_ + statistics_; }
+
+  // What all encodings of one column, or of one pair of columns, have in common; group units are sources.
+  const std::vector<std::string>& source_names() const { return source_names_; }
+  const std::vector<int64_t>& source_of_field() const { return source_of_field_; }
+
+  InterfaceUnits units(UnitKind kind, Attach attach) const override;
+  torch::Tensor fine_index(const Batch& batch, Attach attach) const override;
+  torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach attach) const override;
+  std::vector<std::vector<int64_t>> columns_of_dimension() const override;
+  std::vector<std::string> column_names() const override;
   std::vector<int64_t> parameters_of_dimension() const override;
-  torch::Tensor dimensions_of_fine_units(const torch::Tensor& open) const override;
+  int64_t parameters_of_terms(const std::vector<bool>& kept_fields) const;  // of the embedded fields that stay, all dimensions
   void settle() override;
 
  private:
-  bool categorical(size_t field) const { return schema_.fields[field].kind == FieldKind::categorical; }
-  torch::Tensor numeric_rows() const;  // [numeric fields, codes, width]: the embedding at slope 0 of each code
+  int64_t field_of_dimension(int64_t d) const { return d < embedded_ * field_width_ ? d / field_width_ : d - embedded_ * (field_width_ - 1); }
+  std::string dimension_name(int64_t d) const;
+  // Fine units: every code of a lookup field is one (times the width at the interface), every other field is one.
+  torch::Tensor fine_rows(const TableBatch& batch) const;   // [examples, fields]
+  int64_t fine_row_count() const;
 
   Schema schema_;
-  int64_t field_width_;
-  int64_t most_bins_ = 0, category_rows_ = 0;
-  std::vector<int64_t> categorical_fields_, numeric_fields_;
-  torch::Tensor categories_;                       // [all category rows, width]
-  torch::Tensor starts_, missing_, directions_;    // [numeric, width], [numeric, width], [numeric, bins, width]
-  torch::Tensor category_offset_, numeric_offset_; // where each field's codes begin
-  torch::Tensor field_order_;                      // back from (categorical, numeric) to the schema's order
-  torch::Tensor categorical_positions_, numeric_positions_;
-  torch::Tensor category_share_, category_untrained_;                 // [rows]: share of training rows; no training row
-  torch::Tensor numeric_share_, numeric_slope_share_, numeric_untrained_missing_;
+  int64_t field_width_, embedded_ = 0, statistics_ = 0;
+  std::vector<std::shared_ptr<FieldRows>> parts_;
+  std::shared_ptr<LookupRows> lookups_;                     // one of the parts, or none
+  std::vector<std::string> source_names_;
+  std::vector<int64_t> source_of_field_;
+  torch::Tensor field_order_;                               // back from the parts' order to the schema's; undefined: the same
+  std::vector<int64_t> fine_begin_;                         // per field: its first fine row
+  torch::Tensor fine_begin_tensor_, fine_slot_, fine_lookup_;
 };
 
 }  // namespace l0gm

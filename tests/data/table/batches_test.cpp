@@ -57,7 +57,7 @@ TEST(TableTensors, UnknownLabelsAreMinusOne) {
 
 TEST(TableTensors, NoRows) {
   EncodedTable rows;
-  rows.fields = 5;
+  rows.code_slots = rows.slope_slots = 5;
   const TableTensors tensors(rows, torch::kCPU, torch::kFloat32);
   EXPECT_EQ(tensors.rows(), 0);
   EXPECT_EQ(tensors.range(0, 0)->codes.sizes(), (std::vector<int64_t>{0, 5}));

@@ -32,11 +32,10 @@ struct Given {
   TableOptions table;
   std::map<std::string, ColumnOptions> columns;
   std::map<std::string, std::string> types;
-  std::vector<std::string> ignored;
 };
 
 Schema fit(const TextTable& table, const Given& given = {}) {
-  return fit_schema(table, table.column("y"), all_rows(table), given.table, given.columns, given.types, given.ignored);
+  return fit_schema(table, table.column("y"), all_rows(table), given.table, given.columns, given.types);
 }
 
 Schema fit_cells(const std::vector<std::string>& cells, const Given& given = {}) {
@@ -95,10 +94,7 @@ TEST(FitSchema, TypesCanBeGiven) {
   EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "2"}, given); }), {"data.types says 'numeric'", "'categorical'"}));
   given.types["x"] = "text";
   given.columns.clear();
-  EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "2"}, given); }), {"type 'text' is not known"}));
-  Given ignored;
-  ignored.ignored = {"x"};
-  EXPECT_EQ(fit_cells({"1", "2", "3"}, ignored).columns.size(), 1U);
+  EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "2"}, given); }), {"type 'text' is not known; use categorical, numeric, multi or ignore"}));
 }
 
 TEST(FitSchema, ColumnsThatSayNothingAreLeftOut) {
@@ -141,14 +137,42 @@ TEST(FitSchema, VocabularyIsByFallingCountThenText) {
   EXPECT_EQ(fit_cells(cells, given).fields[0].vocabulary, (std::vector<std::string>{"c"}));
 }
 
-TEST(FitSchema, TooManyCategoriesAreRefused) {
+TEST(FitSchema, TooManyCategoriesAreHashed) {
   Given given;
   given.table.max_categories = 4;
   const std::vector<std::string> cells = {"b", "a", "c", "d", "d", "e"};
-  EXPECT_TRUE(contains(error_of([&] { fit_cells(cells, given); }),
-                       {"column 'x' has 5 categories", "max_categories = 4", "min_count"}));
+  testing::internal::CaptureStderr();
+  const Schema schema = fit_cells(cells, given);
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), {"column 'x' has 5 categories", "max_categories = 4", "hashed into 4 rows"}));
+  EXPECT_EQ(schema.fields[0].kind, FieldKind::hashed);
+  EXPECT_EQ(schema.fields[0].buckets, 4);
+  EXPECT_EQ(schema.columns[0].type, ColumnType::categorical);
   given.columns["x"].min_count = 2;
   EXPECT_EQ(fit_cells(cells, given).fields[0].vocabulary, (std::vector<std::string>{"d"}));
+}
+
+TEST(FitSchema, HashingCanBeAskedFor) {
+  std::vector<std::string> identifiers;
+  for (int i = 0; i < 30; ++i) identifiers.push_back(std::to_string(i));
+  Given given;
+  given.columns["x"].hash_buckets = 7;
+  const Schema schema = fit_cells(identifiers, given);  // numbers, all different: kept, as texts
+  EXPECT_EQ(schema.columns[0].type, ColumnType::categorical);
+  ASSERT_EQ(schema.fields.size(), 3U);
+  EXPECT_EQ(schema.fields[0].name, "x");
+  EXPECT_EQ(schema.fields[0].kind, FieldKind::hashed);
+  EXPECT_EQ(schema.fields[0].rows(), 8);
+  EXPECT_TRUE(schema.fields[0].vocabulary.empty());
+  given.types["x"] = "numeric";
+  EXPECT_TRUE(contains(error_of([&] { fit_cells(identifiers, given); }), {"columns.x.hash_buckets is for categorical columns"}));
+  given.types["x"] = "multi";
+  EXPECT_TRUE(contains(error_of([&] { fit_cells(identifiers, given); }), {"columns.x.hash_buckets is for categorical columns"}));
+  given.types.clear();
+  given.columns["x"].bins = 3;
+  EXPECT_TRUE(contains(error_of([&] { fit_cells(identifiers, given); }), {"are for numeric columns, this one is categorical"}));
+  given.columns["x"].bins = 0;
+  given.columns["x"].min_count = 3;
+  EXPECT_TRUE(contains(error_of([&] { fit_cells(identifiers, given); }), {"this one is hashed"}));
 }
 
 TEST(FitSchema, FiftyThousandCategories) {
@@ -173,25 +197,158 @@ TEST(FitSchema, UnknownColumnsInOptionsAreRefused) {
   given.types["agee"] = "numeric";
   EXPECT_TRUE(contains(error_of([&] { fit(table, given); }), {"'agee' is not in the table", "Did you mean 'age'?"}));
   given = {};
-  given.ignored = {"Income"};
-  EXPECT_TRUE(contains(error_of([&] { fit(table, given); }), {"'Income' is not in the table"}));
-  given = {};
   given.types["y"] = "numeric";
   EXPECT_TRUE(contains(error_of([&] { fit(table, given); }), {"'y' is the label"}));
 }
 
 TEST(FitSchema, OptionsThatDoNotFitTheColumnAreRefused) {
   Given given;
-  given.columns["x"].encoding = "periodic";
+  given.columns["x"].encoding = "fourier";
   EXPECT_TRUE(contains(error_of([&] { fit_cells({"1", "2", "3"}, given); }),
-                       {"columns.x.encoding is 'periodic'", "piecewise or plain"}));
+                       {"columns.x.encoding is 'fourier'", "piecewise, plain or periodic"}));
   given.columns["x"].encoding = "plain";
   EXPECT_EQ(fit_cells({"0", "1", "1"}, given).fields[0].kind, FieldKind::plain);  // a numeric encoding asks for a number
   given.columns["x"].type = "categorical";
   EXPECT_TRUE(contains(error_of([&] { fit_cells({"1", "2", "3"}, given); }), {"are for numeric columns"}));
   given = {};
+  given.columns["x"].exact_values = ExactValues::on;
+  given.columns["x"].type = "multi";
+  EXPECT_TRUE(contains(error_of([&] { fit_cells({"1", "2", "3"}, given); }), {"are for numeric columns, this one is multi"}));
+}
+
+TEST(FitSchema, PeriodicEncodingIsScaledByTheTrainingRows) {
+  Given given;
+  given.columns["x"].encoding = "periodic";
+  const Schema schema = fit_cells({"1", "2", "6"}, given);
+  EXPECT_EQ(schema.fields[0].kind, FieldKind::periodic);
+  EXPECT_EQ(schema.fields[0].mean, 3);
+  EXPECT_NEAR(schema.fields[0].deviation, std::sqrt(14.0 / 3), 1e-12);
+}
+
+// 20 different values, value i in 10 + i rows.
+std::vector<std::string> few_numbers() {
+  std::vector<std::string> cells;
+  for (int i = 0; i < 20; ++i) cells.insert(cells.end(), static_cast<size_t>(10 + i), std::to_string(i));
+  return cells;
+}
+
+TEST(FitSchema, ExactValuesOfAColumnWithFewNumbers) {
+  const Schema schema = fit_cells(few_numbers());
+  ASSERT_EQ(schema.columns.size(), 2U);
+  ASSERT_EQ(schema.fields.size(), 4U);
+  EXPECT_EQ(schema.fields[0].name, "x");
+  EXPECT_EQ(schema.fields[0].kind, FieldKind::piecewise);
+  EXPECT_EQ(schema.fields[1].name, "x=");  // right behind
+  EXPECT_EQ(schema.fields[1].kind, FieldKind::exact);
+  EXPECT_EQ(schema.fields[1].column, 0);
+  ASSERT_EQ(schema.fields[1].values.size(), 20U);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(schema.fields[1].values[static_cast<size_t>(i)], 19 - i);  // by falling count
+  EXPECT_EQ(schema.fields[2].name, "anchor");
+}
+
+TEST(FitSchema, ExactValuesCanBeTurnedOff) {
+  Given given;
+  given.table.exact_values = ExactValues::off;
+  EXPECT_EQ(fit_cells(few_numbers(), given).fields.size(), 2U);
+  given.columns["x"].min_count = 12;
+  EXPECT_TRUE(contains(error_of([&] { fit_cells(few_numbers(), given); }), {"columns.x.min_count", "exact values are off"}));
+  given.columns["x"].exact_values = ExactValues::automatic;  // the column's own word counts
+  EXPECT_EQ(fit_cells(few_numbers(), given).fields[1].values.size(), 18U);
+}
+
+TEST(FitSchema, ExactValuesOnAsksForANumber) {
+  Given given;
+  given.columns["x"].exact_values = ExactValues::on;
+  const Schema schema = fit_cells({"0", "1", "-0.0", "", "01"}, given);
+  EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
+  EXPECT_EQ(schema.fields[1].values, (std::vector<double>{0, 1}));
+  given.table.max_categories = 4;
+  EXPECT_TRUE(contains(error_of([&] { fit_cells({"1", "2", "3", "4", "5"}, given); }), {"column 'x' has 5 different numbers", "= 4"}));
+  given.columns["x"].min_count = 9;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fit_cells({"1", "2", "3", "4", "5"}, given).fields[1].name, "anchor");
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), {"column 'x' has no exact values though they are on"}));
+}
+
+TEST(FitSchema, FieldNamesStayDifferent) {
+  TextTable table({"x", "x=", "x==", "y"});
+  for (int i = 0; i < 200; ++i) {
+    const std::string cell = std::to_string(i % 5), other = std::to_string(i % 7);
+    table.add_row({cell, other, i % 3 == 0 ? "p" : "q", i % 2 == 0 ? "a" : "b"});
+  }
+  const Schema schema = fit(table);
+  std::vector<std::string> names;
+  for (const Field& field : schema.fields) names.push_back(field.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"x", "x===", "x=", "x====", "x=="}));
+  EXPECT_EQ(Schema::from_json(schema.to_json()).fields.size(), 5U);
+}
+
+TEST(FitSchema, SeveralValuesInACell) {
+  const std::vector<std::string> cells = {"b|a", "c| a |a", "", "|?|", "a", "b"};
+  Given given;
+  given.types["x"] = "multi";
+  const Schema schema = fit_cells(cells, given);
+  EXPECT_EQ(schema.columns[0].type, ColumnType::multi);
+  EXPECT_EQ(schema.columns[0].missing, 2);
+  EXPECT_EQ(schema.fields[0].kind, FieldKind::multi);
+  EXPECT_EQ(schema.fields[0].vocabulary, (std::vector<std::string>{"a", "b", "c"}));  // in 3, 2 and 1 cells
+  EXPECT_EQ(schema.fields[0].slots, 2);
+  EXPECT_EQ(schema.fields[0].separator, '|');
+  EXPECT_EQ(schema.code_slots(), 3);
+  given.table.max_categories = 1;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fit_cells(cells, given).fields[0].vocabulary, (std::vector<std::string>{"a"}));
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), {"column 'x' has 3 different values", "share one rare value"}));
+  given = {};
+  given.columns["x"].separator = ";";  // says multi
   given.columns["x"].min_count = 2;
-  EXPECT_TRUE(contains(error_of([&] { fit_cells({"1", "2", "3"}, given); }), {"is for categorical columns"}));
+  const Schema other = fit_cells({"a;b", "b|c;a", "b", "b"}, given);
+  EXPECT_EQ(other.columns[0].type, ColumnType::multi);
+  EXPECT_EQ(other.fields[0].vocabulary, (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(other.fields[0].separator, ';');
+}
+
+TEST(FitSchema, SeparatorsAreChecked) {
+  Given given;
+  for (const char* separator : {"||", "\"", "\n", "\xC3\xA4"}) {
+    given.columns["x"].separator = separator;
+    EXPECT_TRUE(contains(error_of([&] { fit_cells({"a", "b"}, given); }), {"columns.x.separator", "one ASCII character"}));
+  }
+  given.columns["x"].separator = ";";
+  given.columns["x"].type = "categorical";
+  EXPECT_TRUE(contains(error_of([&] { fit_cells({"a", "b"}, given); }), {"columns.x.separator is for multi columns"}));
+}
+
+TEST(FitSchema, MultiColumnsThatSayNothingAreLeftOut) {
+  Given given;
+  given.types["x"] = "multi";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fit_cells({"a|b", "b|a", "a|b"}, given).columns[0].name, "anchor");
+  EXPECT_EQ(fit_cells({"|", "", "NA|?"}, given).columns[0].name, "anchor");
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), {"it has one value", "all its training values are missing"}));
+  EXPECT_EQ(fit_cells({"a|b", "|", "a|b"}, given).columns[0].name, "x");
+}
+
+TEST(FitSchema, SlotsAreLimited) {
+  std::string cell = "v0";
+  for (int i = 1; i < 100; ++i) cell += "|v" + std::to_string(i);
+  Given given;
+  given.types["x"] = "multi";
+  testing::internal::CaptureStderr();
+  const Schema schema = fit_cells({cell, "v1", "v2"}, given);
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), {"up to 100 values in a cell", "the first 64 are read"}));
+  EXPECT_EQ(schema.fields[0].slots, 64);
+  EXPECT_EQ(schema.fields[0].vocabulary.size(), 100U);
+}
+
+TEST(FitSchema, UnbalancedClasses) {
+  TextTable table({"x", "y"});
+  for (int i = 0; i <= 10000; ++i) table.add_row({std::to_string(i % 17), i == 4321 ? " rare" : "common "});
+  const Schema schema = fit(table);
+  EXPECT_EQ(schema.classes, (std::vector<std::string>{"common", "rare"}));
+  EXPECT_EQ(schema.class_rows, (std::vector<int64_t>{10000, 1}));
+  EXPECT_EQ(fit_schema(table, 1, {4321, 0, 5}, {}, {}, {}).class_rows, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(Schema::from_json(schema.to_json()).class_rows, schema.class_rows);
 }
 
 TEST(FitSchema, LabelsAreChecked) {
@@ -200,14 +357,14 @@ TEST(FitSchema, LabelsAreChecked) {
   EXPECT_EQ(fit(table).classes, (std::vector<std::string>{"9", "10"}));
   table.add_row({"5", "b"});
   EXPECT_EQ(fit(table).classes, (std::vector<std::string>{"10", "9", "b"}));
-  const Schema schema = fit_schema(table, 1, {0, 1, 2, 3}, {}, {}, {}, {});
+  const Schema schema = fit_schema(table, 1, {0, 1, 2, 3}, {}, {}, {});
   const auto check = [&](const std::vector<int64_t>& rows) {
     check_labels(table, 1, schema.classes, schema.missing_marks, rows, "test");
   };
   check({0, 3});
   EXPECT_TRUE(contains(error_of([&] { check({0, 4}); }), {"data row 5 (test)", "label 'y' is 'b'", "9, 10"}));
-  EXPECT_TRUE(contains(error_of([&] { fit_schema(table, 1, {0, 2}, {}, {}, {}, {}); }), {"single class", "'10'"}));
-  EXPECT_TRUE(contains(error_of([&] { fit_schema(table, 1, {}, {}, {}, {}, {}); }), {"no training rows"}));
+  EXPECT_TRUE(contains(error_of([&] { fit_schema(table, 1, {0, 2}, {}, {}, {}); }), {"single class", "'10'"}));
+  EXPECT_TRUE(contains(error_of([&] { fit_schema(table, 1, {}, {}, {}, {}); }), {"no training rows"}));
   table.add_row({"6", " ? "});
   EXPECT_TRUE(contains(error_of([&] { fit(table); }), {"data row 6", "label 'y' is missing"}));
   EXPECT_TRUE(contains(error_of([&] { check({5}); }), {"data row 6", "label 'y' is missing"}));
@@ -220,70 +377,25 @@ TEST(FitSchema, LooksAtTrainingRowsOnly) {
   const std::vector<int64_t> training = all_rows(table);
   table.add_row({"not a number", ""});
   table.add_row({"inf", "c"});
-  EXPECT_EQ(fit_schema(table, 1, training, {}, {}, {}, {}).to_json().dump(), before);
+  EXPECT_EQ(fit_schema(table, 1, training, {}, {}, {}).to_json().dump(), before);
 }
 
 TEST(FitSchema, DoesNotDependOnTheOrderOfRows) {
   RandomStream random(5);
-  TextTable table({"n", "c", "m", "y"});
+  TextTable table({"n", "c", "m", "few", "tags", "y"});
+  Given given;
+  given.types["tags"] = "multi";
   for (int i = 0; i < 2000; ++i) {
     const std::string zero_or_more = random.uniform() < 0.6 ? (i % 2 == 0 ? "0" : "-0.0") : shortest(random.normal() * 1e6);
-    table.add_row({shortest(random.normal()), "c" + std::to_string(random.below(300)), zero_or_more, i % 3 == 0 ? "a" : "b"});
+    const std::string few = std::to_string(random.below(30)), tags = std::to_string(random.below(9)) + "|" + few;
+    table.add_row({shortest(random.normal()), "c" + std::to_string(random.below(300)), zero_or_more, few, tags, i % 3 == 0 ? "a" : "b"});
   }
-  const std::string wanted = fit(table).to_json().dump();
+  const Schema schema = fit(table, given);
+  EXPECT_EQ(schema.fields.size(), 7U);  // exact values of `m` (zero) and `few`
+  const std::string wanted = schema.to_json().dump();
   for (int round = 0; round < 5; ++round) {
-    EXPECT_EQ(fit_schema(table, 3, random.permutation(table.rows()), {}, {}, {}, {}).to_json().dump(), wanted);
+    EXPECT_EQ(fit_schema(table, 5, random.permutation(table.rows()), {}, {}, given.types).to_json().dump(), wanted);
   }
-}
-
-TEST(QuantileEdges, FewValuesAreEdgesThemselves) {
-  const std::vector<double> values = {1, 1, 1, 2, 5, 5};
-  EXPECT_EQ(quantile_edges(values, 48), (std::vector<double>{1, 2, 5}));
-  EXPECT_EQ(quantile_edges(values, 2), (std::vector<double>{1, 2, 5}));
-}
-
-TEST(QuantileEdges, BinsHoldEquallyMany) {
-  std::vector<double> values;
-  for (int i = 0; i <= 1000; ++i) values.push_back(i * i);
-  const auto edges = quantile_edges(values, 10);
-  ASSERT_EQ(edges.size(), 11U);
-  for (int k = 0; k <= 10; ++k) EXPECT_EQ(edges[static_cast<size_t>(k)], 1e4 * k * k);
-}
-
-TEST(QuantileEdges, DuplicatesAreMerged) {
-  std::vector<double> values;
-  for (int i = 0; i < 100; ++i) values.push_back(i < 20 ? 1 : i < 40 ? 2 : i);
-  const auto edges = quantile_edges(values, 10);
-  EXPECT_TRUE(std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end());
-  EXPECT_EQ(edges.size(), 9U);  // 1, 1, 2, 2, then one for each further tenth
-  EXPECT_EQ(edges.front(), 1);
-  EXPECT_EQ(edges.back(), 99);
-}
-
-TEST(QuantileEdges, AFrequentValueHasABinOfItsOwn) {
-  std::vector<double> values(920, 0.0);
-  for (int i = 0; i < 80; ++i) values.push_back(114 + i * 10);
-  const auto edges = quantile_edges(values, 8);
-  ASSERT_EQ(edges.size(), 10U);
-  EXPECT_EQ(edges[0], 0);
-  EXPECT_EQ(edges[1], 114);
-  EXPECT_EQ(edges[9], 904);
-  // In the middle too.
-  values.assign(500, 40.0);
-  for (int i = 0; i < 500; ++i) values.push_back(i < 250 ? i * 0.1 : 41 + i * 0.1);
-  std::sort(values.begin(), values.end());
-  const auto middle = quantile_edges(values, 8);
-  const auto at = std::find(middle.begin(), middle.end(), 40.0);
-  ASSERT_NE(at, middle.end());
-  EXPECT_EQ(*(at + 1), 66.0);
-  EXPECT_LE(middle.size(), 11U);
-}
-
-TEST(QuantileEdges, OneBinAndNothingButFrequentValues) {
-  const std::vector<double> values = {1, 2, 3};
-  EXPECT_EQ(quantile_edges(values, 1), (std::vector<double>{1, 2, 3}));
-  const std::vector<double> five = {1, 2, 3, 4, 5};
-  EXPECT_EQ(quantile_edges(five, 1), (std::vector<double>{1, 5}));
 }
 
 }  // namespace

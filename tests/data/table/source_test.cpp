@@ -222,6 +222,93 @@ TEST_F(Source, PlantedTableFollowsRowsVariantAndSplitSeed) {
   EXPECT_EQ(load_table(wanted, 3).name, "planted-table/instance/9");
 }
 
+TEST_F(Source, OtherMadeTablesFollowRowsAndSplitSeed) {
+  const std::vector<std::pair<std::string, std::string>> labels = {{"messy-table", "label"}, {"ctr-like", "click"}};
+  for (const auto& [name, label] : labels) {
+    DataOptions wanted;
+    wanted.source = name;
+    wanted.rows = 150;
+    wanted.split.seed = 2;
+    wanted.label = label;
+    const TableDataset data = load_table(wanted, 3);
+    EXPECT_EQ(data.name, name + "/2");
+    EXPECT_EQ(data.table.rows(), 150);
+    EXPECT_EQ(data.table.names()[data.label], label);
+    EXPECT_GT(data.bayes_auc, 0.5);
+    EXPECT_GT(data.bayes_nll, 0);
+    EXPECT_FALSE(data.planted.empty());
+    wanted.protocol = "global";
+    EXPECT_TRUE(contains(refusal(wanted), "Remove data.protocol"));
+    wanted.protocol.clear();
+    wanted.label = "y";
+    EXPECT_TRUE(contains(refusal(wanted), "data.label is 'y'"));
+  }
+}
+
+TEST_F(Source, MadeTablesRefuseSharesButNotTheDefaultsSpelledOut) {
+  for (const char* name : {"planted-table", "messy-table", "ctr-like"}) {
+    DataOptions wanted;
+    wanted.source = name;
+    wanted.rows = 100;
+    wanted.split.valid = 0.1;
+    wanted.split.test = 0.2;
+    EXPECT_NO_THROW(load_table(wanted, 0)) << name;
+    wanted.split.valid = 0.3;
+    EXPECT_TRUE(contains(refusal(wanted), "data.split.valid is 0.3, but data.source = \"" + std::string(name) + "\" brings its own split"))
+        << refusal(wanted);
+    wanted.split.valid = 0.1;
+    wanted.split.test = 0;
+    EXPECT_TRUE(contains(refusal(wanted), "Remove data.split.test.")) << refusal(wanted);
+  }
+}
+
+TEST_F(Source, AdultRefusesRowsAndEverythingOfTheSplit) {
+  DataOptions plain;
+  plain.source = "adult";
+  plain.dir = folder_.path().string();  // the options are read before any file is looked for
+  DataOptions wanted = plain;
+  wanted.rows = 5000;
+  EXPECT_TRUE(contains(refusal(wanted), "data.rows is 5000, but data.source = \"adult\" brings its own rows")) << refusal(wanted);
+  wanted = plain;
+  wanted.split.valid = 0.2;
+  EXPECT_TRUE(contains(refusal(wanted), "data.split.valid is 0.2"));
+  wanted = plain;
+  wanted.split.test = 0.3;
+  EXPECT_TRUE(contains(refusal(wanted), "data.split.test is 0.3"));
+  wanted = plain;
+  wanted.split.seed = 1;
+  EXPECT_TRUE(contains(refusal(wanted), "data.split.seed is 1, but")) << refusal(wanted);
+  EXPECT_TRUE(contains(refusal(wanted), "train.seed picks one")) << refusal(wanted);
+}
+
+TEST_F(Source, OwnTablesRefuseWhatTheyDoNotDraw) {
+  DataOptions wanted = options(table(100));
+  wanted.rows = 50;
+  EXPECT_TRUE(contains(refusal(wanted), "data.rows is 50, but all rows of your files are read")) << refusal(wanted);
+  wanted.rows = DataOptions().rows;
+  wanted.valid = folder_.write("valid.csv", table(10)).string();
+  wanted.split.valid = 0.3;
+  EXPECT_TRUE(contains(refusal(wanted), "data.split.valid is 0.3, but data.valid names a file")) << refusal(wanted);
+  wanted.split.valid = 0.1;
+  wanted.split.seed = 4;  // the test rows are still drawn
+  EXPECT_NO_THROW(load_table(wanted, 0));
+  wanted.test = wanted.valid;
+  EXPECT_TRUE(contains(refusal(wanted), "nothing is drawn")) << refusal(wanted);
+  wanted.split.seed = 0;
+  EXPECT_NO_THROW(load_table(wanted, 0));
+  wanted.split.test = 0;
+  EXPECT_TRUE(contains(refusal(wanted), "data.test names a file")) << refusal(wanted);
+
+  wanted = options("part,x,y\ntrain,1,0\nvalid,2,1\ntest,3,0\ntrain,4,1\n");
+  wanted.split.column = "part";
+  EXPECT_NO_THROW(load_table(wanted, 0));
+  wanted.split.test = 0.5;
+  EXPECT_TRUE(contains(refusal(wanted), "data.split.column = \"part\" says which rows are held out")) << refusal(wanted);
+  wanted.split.test = 0.2;
+  wanted.split.seed = 7;
+  EXPECT_TRUE(contains(refusal(wanted), "data.split.seed is 7")) << refusal(wanted);
+}
+
 TEST_F(Source, ExportWritesRowNumbersAndQuotesCells) {
   DataOptions wanted = options("x,\"a,b\",y\n1,\"say \"\"hi\"\"\",0\n2,\"two\nlines\",1\n3,,0\n");
   wanted.valid = folder_.write("valid.csv", "y,x,\"a,b\"\n1,4,plain\n").string();

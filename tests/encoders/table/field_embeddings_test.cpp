@@ -29,11 +29,11 @@ struct Toy {
       ++before;
       category_rows += schema.fields[i].rows();
     }
-    if (categorical) return parameter("categories")[category_rows + code][d].item<double>();
-    if (code == 0) return parameter("missing")[before][d].item<double>();
-    double value = parameter("starts")[before][d].item<double>();
-    for (int32_t bin = 0; bin < code - 1; ++bin) value += parameter("directions")[before][bin][d].item<double>();
-    return value + slope * parameter("directions")[before][code - 1][d].item<double>();
+    if (categorical) return parameter("lookups.rows")[category_rows + code][d].item<double>();
+    if (code == 0) return parameter("numeric.missing")[before][d].item<double>();
+    double value = parameter("numeric.starts")[before][d].item<double>();
+    for (int32_t bin = 0; bin < code - 1; ++bin) value += parameter("numeric.directions")[before][bin][d].item<double>();
+    return value + slope * parameter("numeric.directions")[before][code - 1][d].item<double>();
   }
 };
 
@@ -74,7 +74,7 @@ TEST(FieldEmbeddings, TablesOfOneKindOnly) {
     }
     schema.fields = kept;
     EncodedTable rows;
-    rows.fields = static_cast<int64_t>(kept.size());
+    rows.code_slots = rows.slope_slots = static_cast<int64_t>(kept.size());
     rows.row_numbers = {0, 1};
     rows.codes.assign(2 * kept.size(), 1);
     rows.slopes.assign(2 * kept.size(), 0);
@@ -82,7 +82,7 @@ TEST(FieldEmbeddings, TablesOfOneKindOnly) {
     GatePass pass = GatePass::evaluation({}, ids(0, 2));
     const auto batch = TableTensors(rows, torch::kCPU, torch::kFloat32).range(0, 2);
     EXPECT_EQ(encoder.forward(*batch, pass).sizes(), (std::vector<int64_t>{2, encoder.width()}));
-    EXPECT_EQ(encoder.fine_index(*batch).sizes(), (std::vector<int64_t>{2, encoder.width()}));
+    EXPECT_EQ(encoder.fine_index(*batch, Attach::interface).sizes(), (std::vector<int64_t>{2, encoder.width()}));
     encoder.settle();
     EXPECT_TRUE(at::isfinite(encoder.forward(*batch, pass)).all().item<bool>());
   }
@@ -115,39 +115,43 @@ TEST(FieldEmbeddings, SettleGivesUntrainedCodesTheMeanTrainingEmbedding) {
 
 TEST(FieldEmbeddings, UnitsOfEachKind) {
   const Toy toy;
-  const InterfaceUnits dimension = toy.encoder.units(UnitKind::dimension);
+  const InterfaceUnits dimension = toy.encoder.units(UnitKind::dimension, Attach::interface);
   EXPECT_TRUE(at::equal(dimension.cost, at::ones({15})));
   EXPECT_FALSE(dimension.index.defined());
   EXPECT_EQ(dimension.unit_name(0), "size[0]");
   EXPECT_EQ(dimension.unit_name(14), "colour#bins[2]");
-  const InterfaceUnits group = toy.encoder.units(UnitKind::group);
+  const InterfaceUnits group = toy.encoder.units(UnitKind::group, Attach::interface);
   EXPECT_TRUE(at::equal(group.cost, at::tensor(std::vector<float>{3, 6, 3, 3})))
       << "a column costs the width of all its encodings";
   EXPECT_TRUE(
       at::equal(group.index, at::tensor(std::vector<int64_t>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 1, 1, 1}, torch::kInt64)));
   EXPECT_EQ(group.unit_name(1), "colour");
   EXPECT_EQ(group.unit_name(3), "kind");
-  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine);
+  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine, Attach::interface);
   EXPECT_EQ(fine.cost.size(0), (5 + 3 + 3) * width) << "values of colour and kind, three numeric fields";
-  EXPECT_EQ(fine.unit_name(0), "colour=(missing)[0]");
-  EXPECT_EQ(fine.unit_name(1 * width + 2), "colour=(rare)[2]");
-  EXPECT_EQ(fine.unit_name(4 * width + 1), "colour=blue[1]");
-  EXPECT_EQ(fine.unit_name(7 * width), "kind=a[0]");
-  EXPECT_EQ(fine.unit_name(8 * width), "size[0]");
+  EXPECT_EQ(fine.unit_name(0), "size[0]");
+  EXPECT_EQ(fine.unit_name(1 * width), "colour=(missing)[0]");
+  EXPECT_EQ(fine.unit_name(2 * width + 2), "colour=(rare)[2]");
+  EXPECT_EQ(fine.unit_name(5 * width + 1), "colour=blue[1]");
+  EXPECT_EQ(fine.unit_name(6 * width), "age[0]");
+  EXPECT_EQ(fine.unit_name(9 * width), "kind=a[0]");
   EXPECT_EQ(fine.unit_name(10 * width + 2), "colour#bins[2]");
 }
 
-TEST(FieldEmbeddings, SourcesAreColumns) {
+TEST(FieldEmbeddings, DimensionsReadColumns) {
   const Toy toy;
-  EXPECT_EQ(toy.encoder.source_names(), (std::vector<std::string>{"size", "colour", "age", "kind"}));
-  EXPECT_EQ(toy.encoder.source_of_dimension(), (std::vector<int64_t>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 1, 1, 1}));
+  EXPECT_EQ(toy.encoder.column_names(), (std::vector<std::string>{"size", "colour", "age", "kind"}));
+  const auto read = toy.encoder.columns_of_dimension();
+  ASSERT_EQ(read.size(), 15U);
+  const std::vector<int64_t> wanted = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 1, 1, 1};
+  for (size_t d = 0; d < 15; ++d) EXPECT_EQ(read[d], (std::vector<int64_t>{wanted[d]})) << d;
 }
 
 TEST(FieldEmbeddings, FineIndexNamesTheUnitOfEachElement) {
   const Toy toy;
   const auto batch = toy.tensors.range(0, 6);
-  const torch::Tensor index = toy.encoder.fine_index(*batch);
-  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine);
+  const torch::Tensor index = toy.encoder.fine_index(*batch, Attach::interface);
+  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine, Attach::interface);
   ASSERT_EQ(index.sizes(), (std::vector<int64_t>{6, 15}));
   const auto name = [&](int64_t i, int64_t j) { return fine.unit_name(index[i][j].item<int64_t>()); };
   EXPECT_EQ(name(0, 0), "size[0]");
@@ -162,7 +166,7 @@ TEST(FieldEmbeddings, FineIndexNamesTheUnitOfEachElement) {
 
 TEST(FieldEmbeddings, FineUnitsOfADimensionCostOneTogether) {
   const Toy toy;
-  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine);
+  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine, Attach::interface);
   EXPECT_NEAR(fine.cost.sum().item<double>(), 15, 1e-5);
   // By dimension, through names: "colour=red[1]" belongs to colour[1].
   std::map<std::string, double> cost;
@@ -176,14 +180,14 @@ TEST(FieldEmbeddings, FineUnitsOfADimensionCostOneTogether) {
 
 TEST(FieldEmbeddings, ADimensionIsKeptWhileOneOfItsFineUnitsIsOpen) {
   const Toy toy;
-  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine);
+  const InterfaceUnits fine = toy.encoder.units(UnitKind::fine, Attach::interface);
   torch::Tensor open = at::zeros({fine.cost.size(0)}, torch::kBool);
-  EXPECT_FALSE(toy.encoder.dimensions_of_fine_units(open).any().item<bool>());
+  EXPECT_FALSE(toy.encoder.dimensions_of_fine_units(open, Attach::interface).any().item<bool>());
   for (int64_t unit = 0; unit < open.size(0); ++unit) {
     const std::string name = fine.unit_name(unit);
     if (name == "colour=blue[1]" || name == "age[2]" || name == "colour#bins[0]") open[unit] = true;
   }
-  const torch::Tensor kept = toy.encoder.dimensions_of_fine_units(open);
+  const torch::Tensor kept = toy.encoder.dimensions_of_fine_units(open, Attach::interface);
   EXPECT_TRUE(at::equal(kept, flags({0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0})));
 }
 
@@ -196,12 +200,12 @@ TEST(FieldEmbeddings, ParametersOfADimension) {
 TEST(FieldEmbeddings, GradientsReachEveryParameterThatARowUses) {
   Toy toy;
   toy.forward(*toy.tensors.range(0, 6)).square().sum().backward();
-  const torch::Tensor categories = toy.parameter("categories").grad();
+  const torch::Tensor categories = toy.parameter("lookups.rows").grad();
   const torch::Tensor used = categories.abs().sum(1).gt(0);
   EXPECT_TRUE(at::equal(used, flags({1, 0, 1, 1, 0, 1, 1, 1}))) << "colour: missing, red, green; kind: all";
-  EXPECT_TRUE(toy.parameter("starts").grad().ne(0).all().item<bool>());
-  EXPECT_TRUE(toy.parameter("directions").grad()[1].ne(0).all().item<bool>());
-  EXPECT_EQ(toy.parameter("missing").grad()[1].abs().sum().item<double>(), 0) << "no row lacks its age";
+  EXPECT_TRUE(toy.parameter("numeric.starts").grad().ne(0).all().item<bool>());
+  EXPECT_TRUE(toy.parameter("numeric.directions").grad()[1].ne(0).all().item<bool>());
+  EXPECT_EQ(toy.parameter("numeric.missing").grad()[1].abs().sum().item<double>(), 0) << "no row lacks its age";
 }
 
 }  // namespace

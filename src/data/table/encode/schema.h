@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -16,28 +17,53 @@
 // What was learned from training rows about turning a row of text cells into codes. Free of torch: trainer and runtime share it.
 namespace l0gm {
 
-enum class ColumnType { categorical, numeric, ignore };
+enum class ColumnType { categorical, numeric, multi, ignore };
 template <>
-inline constexpr auto enum_names<ColumnType> = std::to_array<std::string_view>({"categorical", "numeric", "ignore"});
+inline constexpr auto enum_names<ColumnType> = std::to_array<std::string_view>({"categorical", "numeric", "multi", "ignore"});
 
-enum class FieldKind { categorical, piecewise, plain };
+enum class FieldKind { categorical, exact, hashed, multi, piecewise, plain, periodic, statistic };
 template <>
-inline constexpr auto enum_names<FieldKind> = std::to_array<std::string_view>({"categorical", "piecewise", "plain"});
+inline constexpr auto enum_names<FieldKind> = std::to_array<std::string_view>(
+    {"categorical", "exact", "hashed", "multi", "piecewise", "plain", "periodic", "statistic"});
 
 // One encoding of one column. Every value becomes a row number `code` in the field's own table of rows and, for numerics,
 // a `slope` factor:   embedding = row[code] + slope * direction[code].
 //   categorical  code 0 = missing, 1 = rare or unseen, 2 … = vocabulary in order of falling count (ties: by text); slope 0
+//   exact        the same over the numbers of a numeric column: "1", "1.0" and "01" are one value
+//   hashed       code 0 = missing, 1 + hash of the text modulo `buckets`; slope 0
+//   multi        several values in one cell, `slots` codes of the vocabulary: embedding = sum of slope * row[code], slope =
+//                1 / number of values, 0 in slots that are left over; an empty cell is the value "missing". Values beyond the
+//                slots are left out (counted as unseen), repeated ones count once
 //   piecewise    code 0 = missing, 1 + b = bin b; slope = position inside the bin (0 at its lower edge, 1 at its upper),
 //                clipped to [-2, 3] in the outermost bins
 //   plain        code 0 = missing, 1 = present; slope = (x - mean) / deviation, clipped to [-8, 8]
+//   periodic     as plain; the encoder makes sines and cosines of the slope
+//   statistic    no code; slope = a target statistic of one or two other fields' codes, standardised, clipped to [-4, 4]
 struct Field {
   std::string name;                        // the column's name, or with a suffix where a column has several encodings
-  int64_t column = 0;                      // index into Schema::columns
+  int64_t column = 0;                      // index into Schema::columns; statistic of a pair: of the first field's column
   FieldKind kind = FieldKind::categorical;
-  std::vector<std::string> vocabulary;     // categorical
+  std::vector<std::string> vocabulary;     // categorical, multi
+  std::vector<double> values;              // exact: by falling count (ties: ascending)
   std::vector<double> edges;               // piecewise: bins + 1 strictly increasing edges
-  double mean = 0, deviation = 1;          // plain
-  int64_t rows() const;                    // number of codes
+  double mean = 0, deviation = 1;          // plain, periodic, statistic
+  int64_t buckets = 0;                     // hashed
+  int64_t slots = 1;                       // multi: values of a cell that are read
+  char separator = '|';                    // multi
+  int64_t statistic = -1;                  // statistic: index into Schema::statistics
+  int64_t of_class = -1;                   // statistic: whose log odds; -1: log(1 + rows) of the key
+  int64_t rows() const;                    // number of codes; statistic: 0
+  bool is_lookup() const {                 // a row per code and nothing else
+    return kind == FieldKind::categorical || kind == FieldKind::exact || kind == FieldKind::hashed;
+  }
+};
+
+// How often each key (code of one field, or codes of two) occurs in training rows, and with which classes.
+struct Statistic {
+  int64_t first = 0, second = -1;          // fields; -1: a single one. key = code, or code of first * rows of second + code of second
+  std::vector<int64_t> keys;               // ascending
+  std::vector<int64_t> counts;             // per key
+  std::vector<int64_t> class_counts;       // keys x tracked classes (two classes: of class 1; more: of all)
 };
 
 struct Column {
@@ -51,14 +77,32 @@ struct Column {
 
 struct Schema {
   std::vector<Column> columns;              // the input columns that are used, in file order
-  std::vector<Field> fields;
+  std::vector<Field> fields;                // statistics behind all others
+  std::vector<Statistic> statistics;
+  double smoothing = 10;                    // of statistics: rows that the prior weighs as much as
   std::string label;
   std::vector<std::string> classes;         // sorted: numerically when all are numbers, else by text
+  std::vector<int64_t> class_rows;          // training rows of each class
   std::vector<std::string> missing_marks;   // cells (trimmed) that mean missing
+
+  int64_t code_slots() const;               // codes of one encoded row: one per field, more for `multi`, none for statistics
+  int64_t slope_slots() const;              // slopes of one encoded row: the same and one per statistic field, at the end
+  int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }
 
   nlohmann::json to_json() const;
   static Schema from_json(const nlohmann::json& json);  // UserError when something is absent, of the wrong type or inconsistent
 };
+
+// The first slot of each field in an encoded row; statistics: of its slope.
+inline std::vector<int64_t> slots_of_fields(const Schema& schema) {
+  std::vector<int64_t> slots;
+  int64_t next = 0;
+  for (const Field& field : schema.fields) {
+    slots.push_back(next);
+    next += field.slots;
+  }
+  return slots;
+}
 
 inline const std::vector<std::string> default_missing_marks = {"",    "?",   "NA",   "N/A",  "na", "n/a",
                                                                "NaN", "nan", "null", "NULL", "None"};
@@ -80,35 +124,7 @@ class MissingMarks {
   std::vector<std::string> marks_;
 };
 
-struct ColumnOptions {                      // columns.NAME.*
-  std::string type;                         // "": inferred
-  std::string encoding;                     // "": by the column's properties
-  int64_t bins = 0;                         // 0: table.bins
-  int64_t min_count = 0;                    // 0: table.min_count
-  std::vector<std::string> missing;         // further missing marks
-
-  template <class Visitor>
-  void visit(Visitor& v) {
-    v("type", type, "`categorical`, `numeric` or `ignore`; empty: inferred from the training rows");
-    v("encoding", encoding, "numeric columns: `piecewise` or `plain`; empty: by the column's properties");
-    v("bins", bins, "number of quantile bins; 0: table.bins", at_least(0));
-    v("min_count", min_count, "categories seen less often share one rare value; 0: table.min_count", at_least(0));
-    v("missing", missing, "further texts that mean missing in this column");
-  }
-};
-
-struct TableOptions {                       // table.*
-  int64_t bins = 48;
-  int64_t min_count = 1;
-  int64_t max_categories = 100000;
-
-  template <class Visitor>
-  void visit(Visitor& v) {
-    v("bins", bins, "quantile bins of a numeric column", between(1, 100000));
-    v("min_count", min_count, "categories seen less often in training share one rare value", at_least(1));
-    v("max_categories", max_categories, "a column with more kept categories than this is refused", at_least(1));
-  }
-};
+class StatisticEncoder;
 
 // Turns rows into codes. Immutable and safe to share between threads.
 class RowEncoder {
@@ -118,13 +134,13 @@ class RowEncoder {
   int64_t fields() const { return static_cast<int64_t>(schema_.fields.size()); }
 
   struct Counts {  // what a file brought that training had not seen; added up by the caller
-    std::vector<int64_t> unseen;      // per column: category not in the vocabulary (so also one that was too rare in training)
+    std::vector<int64_t> unseen;      // per column: cells with a category not in the vocabulary (so also one too rare in training)
     std::vector<int64_t> unreadable;  // per column: not a number though the column is numeric: read as missing
     std::vector<int64_t> missing;     // per column: marked as missing (the unreadable are not counted again)
   };
   Counts empty_counts() const;
 
-  // cells[i] belongs to schema().columns[i]; writes one code and one slope per field.
+  // cells[i] belongs to schema().columns[i]; writes schema().code_slots() codes and schema().slope_slots() slopes.
   void encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts = nullptr) const;
   int32_t class_of(std::string_view label) const;  // -1 when it is none of schema().classes
 
@@ -134,11 +150,25 @@ class RowEncoder {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   using Lookup = std::unordered_map<std::string, int32_t, Hash, std::equal_to<>>;
+  struct FieldTable {
+    int64_t slot = 0;                                  // where the field's first code goes
+    Lookup texts;                                      // categorical, multi
+    std::unordered_map<double, int32_t> numbers;       // exact
+  };
+  struct Cell {
+    std::string_view text;                             // trimmed
+    double number = 0;                                 // of a numeric column
+    bool missing = false;
+  };
+  Cell read(size_t column, std::string_view text, Counts* counts) const;
+  void encode_multi(size_t field, const Cell& cell, int32_t* codes, float* slopes, Counts* counts) const;
+
   Schema schema_;
-  std::vector<Lookup> lookups_;                        // per field
+  std::vector<FieldTable> tables_;                     // per field that has codes
   std::vector<MissingMarks> missing_marks_;            // per column
-  std::vector<std::vector<int32_t>> column_fields_;    // per column: its fields
+  std::vector<std::vector<size_t>> column_fields_;     // per column: its fields that have codes
   Lookup classes_;
+  std::shared_ptr<const StatisticEncoder> statistics_; // none without statistics
 };
 
 }  // namespace l0gm

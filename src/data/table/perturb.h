@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/table/encode/schema.h"
+#include "data/table/table.h"
+
+// Damaged copies of test rows, the same for every method: models of ours and of others read the same files.
+namespace l0gm {
+
+enum class Damage { missing, noise, quantise, occlude };
+
+struct Perturbation {
+  Damage damage = Damage::missing;
+  double amount = 0;   // share of cells; of the column's standard deviation; bits; share of the columns
+  std::string name;    // "missing-0.1"
+};
+
+// The twelve conditions, mildest first within each kind:
+//   missing    0.1 0.3 0.5    each cell is emptied with this probability
+//   noise      0.05 0.1 0.2   numeric columns: plus a normal number of this share of the column's training deviation
+//   quantise   8 6 4          numeric columns: the nearest of 2^bits levels that lie evenly over the training range
+//   occlude    0.1 0.2 0.3    a block of this share of the columns, neighbours in the file, is emptied; each row has its own block
+// Noise and quantisation leave cells alone that are missing or no finite number; columns that hold whole numbers in training
+// stay whole and inside the training range.
+const std::vector<Perturbation>& perturbations();
+
+// Perturbs the columns of the schema and no others: not the label, nor columns that are left out. What is drawn for a cell
+// depends on (seed, condition, row number, column name) and on nothing else.
+class Perturber {
+ public:
+  // `names`: of the columns of the table whose rows will come.
+  Perturber(const Schema& schema, const std::vector<std::string>& names, Perturbation perturbation, uint64_t seed);
+  void apply(int64_t row, std::vector<std::string>& cells) const;
+
+ private:
+  struct Place {
+    size_t cell;  // where the column is in the table
+    Column column;
+    MissingMarks marks;
+    uint64_t key;
+  };
+  void empty_some(int64_t row, std::vector<std::string>& cells) const;
+  void empty_block(int64_t row, std::vector<std::string>& cells) const;
+  void change_number(int64_t row, const Place& place, std::string& cell) const;
+  uint64_t key(int64_t row, uint64_t of_column) const;
+  std::vector<Place> places_;
+  Perturbation perturbation_;
+  uint64_t seed_, condition_key_;
+};
+
+// Some rows of a table as CSV: first column `row`, the row's number, then the table's columns; perturbed when a perturber is
+// given. Makes the folder when needed, streams, writes the whole file or none, and returns its SHA-256. A table that has a
+// column `row` of its own is a UserError.
+std::string write_numbered_rows(const TextTable& table, const std::vector<int64_t>& rows, const std::filesystem::path& path,
+                                const Perturber* perturber = nullptr);
+
+// All conditions of test rows, for peers: FOLDER/perturbed/test-<condition>.csv, and FOLDER/perturbed.json:
+// {"seed": …, "conditions": {"missing-0.1": {"file": "perturbed/test-missing-0.1.csv", "sha256": …}, …}}, which is returned.
+nlohmann::json export_perturbed(const TableDataset& dataset, const Schema& schema, uint64_t seed,
+                                const std::filesystem::path& folder);
+
+}  // namespace l0gm

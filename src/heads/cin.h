@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "heads/head.h"
+
+namespace l0gm {
+
+// One layer of a compressed interaction network, computed without the batch x H x m x D products ever being in memory together:
+//   out[e, h] = sum_i sum_j weight[j, i, h] previous[e, i] base[e, j],    e = one coordinate of one example
+// previous [elements, H'], base [elements, m], weight [m, H', H] -> [elements, H]. Differentiable.
+torch::Tensor cin_layer(const torch::Tensor& previous, const torch::Tensor& base, const torch::Tensor& weight);
+
+// Compressed interaction network: feature maps X^k_h = sum_ij W^k_hij X^{k-1}_i * X^0_j per embedding coordinate, no bias, no activation;
+// the maps of all depths, summed over coordinates, weighed into logits. Depth k is homogeneous of degree k + 1 in the embeddings.
+//   rank 0   full W^k: H_k H_{k-1} m parameters, whatever the width
+//   rank L   W^k_hij = sum_l U_hil V_hjl: L H_k (H_{k-1} + m) parameters
+class CinHead : public Head {
+ public:
+  CinHead(HeadShape shape, const std::vector<int64_t>& maps, int64_t rank);
+  torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
+  int64_t parameters_with(const torch::Tensor& kept) const override;
+  torch::Tensor pooled(const torch::Tensor& interface) const;  // [examples, all maps]
+
+ private:
+  HeadShape shape_;
+  std::vector<int64_t> maps_;
+  int64_t rank_;
+  std::vector<torch::Tensor> weights_;          // full: [m, H', H]
+  std::vector<torch::Tensor> left_, right_;     // low rank: [H', H * L], [m, H * L]
+  torch::Tensor output_;                        // [all maps, members * outputs]
+};
+
+}  // namespace l0gm

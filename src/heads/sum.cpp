@@ -1,0 +1,39 @@
+#include "heads/sum.h"
+
+#include <ATen/Functions.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace l0gm {
+
+SumHead::SumHead(const std::vector<int64_t>& class_rows, int64_t members) {
+  const auto rows = static_cast<double>(std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}));
+  std::vector<double> start;
+  for (const int64_t of_class : class_rows) start.push_back(std::log((static_cast<double>(of_class) + 0.5) / (rows + 0.5)));
+  if (class_rows.size() == 2) start = {start[1] - start[0]};
+  bias_ = register_parameter("bias", at::tensor(start, torch::kFloat64).to(torch::kFloat32).unsqueeze(0).repeat({members, 1}));
+}
+
+void SumHead::add(const std::string& name, std::shared_ptr<Head> branch) {
+  register_module(name, branch);
+  branches_.push_back(std::move(branch));
+}
+
+torch::Tensor SumHead::forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) {
+  torch::Tensor logits = bias_.unsqueeze(0);
+  for (const auto& branch : branches_) logits = logits + branch->forward(interface, batch, pass);
+  return logits;
+}
+
+int64_t SumHead::parameters_with(const torch::Tensor& kept) const {
+  int64_t count = bias_.numel();
+  for (const auto& branch : branches_) count += branch->parameters_with(kept);
+  return count;
+}
+
+void SumHead::settle() {
+  for (const auto& branch : branches_) branch->settle();
+}
+
+}  // namespace l0gm

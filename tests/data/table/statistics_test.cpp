@@ -1,0 +1,453 @@
+#include "data/table/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/random.h"
+#include "data/table/encode/statistics.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+namespace {
+
+struct Table {
+  Schema schema;
+  EncodedTable rows;
+};
+
+// A `multi` field of two slots, then a categorical field per column, whose codes are from 0 to below `codes`.
+Table make(const std::vector<std::vector<int32_t>>& columns, std::vector<int32_t> labels, size_t classes = 2) {
+  Table made;
+  made.schema.columns.resize(columns.size() + 1);
+  made.schema.fields.resize(columns.size() + 1);
+  made.schema.columns[0].name = made.schema.fields[0].name = "tags";
+  made.schema.columns[0].type = ColumnType::multi;
+  made.schema.fields[0].kind = FieldKind::multi;
+  made.schema.fields[0].slots = 2;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    Field& field = made.schema.fields[c + 1];
+    made.schema.columns[c + 1].name = field.name = std::string(1, static_cast<char>('a' + c % 26)) + (c < 26 ? "" : std::to_string(c / 26));
+    field.column = static_cast<int64_t>(c + 1);
+    const int32_t most = *std::max_element(columns[c].begin(), columns[c].end());
+    for (int32_t v = 2; v <= std::max(most, 2); ++v) field.vocabulary.push_back(std::to_string(v));
+  }
+  for (size_t c = 0; c < classes; ++c) made.schema.classes.push_back("class" + std::to_string(c));
+  made.rows.code_slots = made.rows.slope_slots = static_cast<int64_t>(columns.size() + 2);
+  for (size_t row = 0; row < labels.size(); ++row) {
+    made.rows.codes.insert(made.rows.codes.end(), {0, 1});
+    for (const auto& column : columns) made.rows.codes.push_back(column[row]);
+    for (int64_t s = 0; s < made.rows.slope_slots; ++s) made.rows.slopes.push_back(static_cast<float>(row) + 0.125F * static_cast<float>(s));
+    made.rows.row_numbers.push_back(static_cast<int64_t>(3 * row + 1));
+  }
+  made.rows.labels = std::move(labels);
+  return made;
+}
+
+std::vector<int32_t> random_codes(RandomStream& random, size_t rows, uint64_t codes) {
+  std::vector<int32_t> result(rows);
+  for (int32_t& code : result) code = static_cast<int32_t>(random.below(codes));
+  return result;
+}
+
+TableOptions options_for(Statistics statistics, int64_t max_pairs = 100, double smoothing = 10) {
+  TableOptions options;
+  options.statistics = statistics;
+  options.max_pairs = max_pairs;
+  options.smoothing = smoothing;
+  return options;
+}
+
+Table fitted(Table table, const TableOptions& options) {
+  fit_statistics(table.schema, table.rows, options);
+  return table;
+}
+
+// Three columns of which the first tells of the label.
+Table example(size_t rows, size_t classes, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<std::vector<int32_t>> columns = {random_codes(random, rows, 6), random_codes(random, rows, 9), random_codes(random, rows, 40)};
+  std::vector<int32_t> labels;
+  for (size_t row = 0; row < rows; ++row) {
+    const auto other = static_cast<int32_t>(random.below(classes));
+    labels.push_back(random.uniform() < 0.4 ? static_cast<int32_t>(static_cast<size_t>(columns[0][row]) % classes) : other);
+  }
+  return make(columns, labels, classes);
+}
+
+const Statistic& statistic_of(const Schema& schema, const Field& field) { return schema.statistics[static_cast<size_t>(field.statistic)]; }
+
+bool same_key(const Table& t, const Statistic& statistic, size_t a, size_t b) {
+  const auto width = static_cast<size_t>(t.rows.code_slots);
+  const auto equal = [&](int64_t field) {  // the field in front has two slots
+    const auto slot = static_cast<size_t>(field + 1);
+    return t.rows.codes[a * width + slot] == t.rows.codes[b * width + slot];
+  };
+  return equal(statistic.first) && (statistic.second < 0 || equal(statistic.second));
+}
+
+double logit(double p) { return std::log(p / (1 - p)); }
+
+// The definition in a plain loop over all rows that count for `row`.
+template <class Counts>
+double brute_force(const Table& t, const Field& field, size_t row, double smoothing, Counts counts) {
+  double n = 0, s = 0, of_class = 0;
+  for (size_t i = 0; i < t.rows.labels.size(); ++i) {
+    of_class += t.rows.labels[i] == field.of_class ? 1 : 0;
+    if (!counts(i) || !same_key(t, statistic_of(t.schema, field), row, i)) continue;
+    n += 1;
+    s += t.rows.labels[i] == field.of_class ? 1 : 0;
+  }
+  if (field.of_class < 0) return std::log(1 + n);
+  const double prior = of_class / static_cast<double>(t.rows.labels.size());
+  return logit((s + smoothing * prior) / (n + smoothing)) - logit(prior);
+}
+
+float slope(const Table& t, size_t row, size_t field) { return t.rows.slopes[row * static_cast<size_t>(t.rows.slope_slots) + field + 1]; }
+
+void check_against_brute_force(const Table& t, double smoothing) {
+  const size_t rows = t.rows.labels.size();
+  for (size_t f = 0; f < t.schema.fields.size(); ++f) {
+    const Field& field = t.schema.fields[f];
+    if (field.kind != FieldKind::statistic) continue;
+    std::vector<double> values;
+    for (size_t row = 0; row < rows; ++row) {
+      const int64_t fold = statistic_fold(t.rows.row_numbers[row]);
+      values.push_back(brute_force(t, field, row, smoothing, [&](size_t i) { return statistic_fold(t.rows.row_numbers[i]) != fold; }));
+    }
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(rows);
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    const double deviation = std::sqrt(squares / static_cast<double>(rows));
+    ASSERT_NEAR(field.mean, mean, 1e-10) << field.name;
+    ASSERT_NEAR(field.deviation, deviation, 1e-10) << field.name;
+    for (size_t row = 0; row < rows; ++row) {
+      ASSERT_NEAR(slope(t, row, f), std::clamp((values[row] - mean) / deviation, -4.0, 4.0), 1e-5) << field.name << " row " << row;
+    }
+  }
+}
+
+// The chance that a row of class 1 has the larger score.
+double area(const std::vector<double>& scores, const std::vector<int32_t>& labels) {
+  std::vector<std::pair<double, int32_t>> sorted;
+  for (size_t i = 0; i < scores.size(); ++i) sorted.emplace_back(scores[i], labels[i]);
+  std::sort(sorted.begin(), sorted.end());
+  double below = 0, positives = 0, won = 0;
+  for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
+    double ones = 0, zeros = 0;
+    for (end = i; end < sorted.size() && sorted[end].first == sorted[i].first; ++end) (sorted[end].second == 1 ? ones : zeros) += 1;
+    won += ones * (below + zeros / 2);
+    below += zeros;
+    positives += ones;
+  }
+  return won / (below * positives);
+}
+
+TEST(Statistics, ValuesOfTrainingRowsLeaveOutTheirFold) {
+  const Table t = fitted(example(400, 2, 1), options_for(Statistics::pairs, 100, 7));
+  ASSERT_EQ(t.schema.statistics.size(), 6U);
+  EXPECT_EQ(t.schema.smoothing, 7);
+  check_against_brute_force(t, 7);
+}
+
+TEST(Statistics, MoreClassesEachAgainstTheRest) {
+  const Table t = fitted(example(300, 3, 2), options_for(Statistics::pairs, 1));
+  ASSERT_EQ(t.schema.statistics.size(), 4U);
+  ASSERT_EQ(t.schema.fields.size(), 4U + 4 * 4);
+  EXPECT_EQ(t.schema.fields[4].name, "a: odds of class0");
+  EXPECT_EQ(t.schema.fields[6].name, "a: odds of class2");
+  EXPECT_EQ(t.schema.fields[7].name, "a: rows");
+  EXPECT_EQ(t.schema.statistics[0].class_counts.size(), 3 * t.schema.statistics[0].keys.size());
+  check_against_brute_force(t, 10);
+}
+
+TEST(Statistics, RowsEncodedLaterUseAllTrainingRows) {
+  for (const size_t classes : {2U, 3U}) {
+    const Table t = fitted(example(300, classes, 3), options_for(Statistics::pairs));
+    const StatisticEncoder encoder(t.schema);
+    std::vector<float> slopes(static_cast<size_t>(t.rows.slope_slots));
+    for (size_t row = 0; row < 300; ++row) {
+      encoder.encode(t.rows.codes.data() + row * static_cast<size_t>(t.rows.code_slots), slopes.data());
+      for (size_t f = 4; f < t.schema.fields.size(); ++f) {
+        const Field& field = t.schema.fields[f];
+        const double value = brute_force(t, field, row, 10, [](size_t) { return true; });
+        ASSERT_NEAR(slopes[f + 1], std::clamp((value - field.mean) / field.deviation, -4.0, 4.0), 1e-5) << field.name;
+      }
+    }
+  }
+}
+
+TEST(Statistics, UnseenKeysGetThePrior) {
+  const Table t = fitted(example(300, 2, 4), options_for(Statistics::pairs));
+  const std::vector<int32_t> codes = {0, 1, 6, 9, 1000};
+  std::vector<float> slopes(static_cast<size_t>(t.rows.slope_slots));
+  StatisticEncoder(t.schema).encode(codes.data(), slopes.data());
+  for (size_t f = 4; f < t.schema.fields.size(); ++f) EXPECT_EQ(slopes[f + 1], standardised(t.schema.fields[f], 0.0));
+}
+
+TEST(Statistics, RandomLabelsDoNotLeak) {
+  constexpr size_t rows = 20000;
+  RandomStream random(7);
+  std::vector<int32_t> identifiers;  // of one, two or three rows
+  for (int32_t id = 2; identifiers.size() < rows; ++id) identifiers.insert(identifiers.end(), 1 + random.below(3), id);
+  identifiers.resize(rows);
+  const Table t = fitted(make({identifiers}, random_codes(random, rows, 2)), options_for(Statistics::columns));
+  const StatisticEncoder encoder(t.schema);
+  std::vector<double> out_of_fold, naive;
+  std::vector<float> slopes(static_cast<size_t>(t.rows.slope_slots));
+  for (size_t row = 0; row < rows; ++row) {
+    out_of_fold.push_back(slope(t, row, 2));
+    encoder.encode(t.rows.codes.data() + row * static_cast<size_t>(t.rows.code_slots), slopes.data());
+    naive.push_back(slopes[3]);
+  }
+  // The standard error of the area without any relation, times the root of 2, as two rows of a key see each other's label.
+  const double error = std::sqrt((rows + 1) / (12.0 * (rows / 2.0) * (rows / 2.0))) * std::sqrt(2.0);
+  EXPECT_NEAR(area(out_of_fold, t.rows.labels), 0.5, 4 * error);
+  EXPECT_GT(area(naive, t.rows.labels), 0.8);
+}
+
+TEST(Statistics, NoRowSeesItsOwnLabel) {
+  const Table t = fitted(example(300, 2, 8), options_for(Statistics::pairs));
+  const auto width = static_cast<size_t>(t.rows.slope_slots);
+  size_t others_changed = 0;
+  for (size_t row = 0; row < 300; ++row) {
+    EncodedTable flipped = t.rows;
+    flipped.labels[row] = 1 - flipped.labels[row];
+    fill_out_of_fold(t.schema, flipped);
+    for (size_t s = 0; s < width; ++s) ASSERT_EQ(flipped.slopes[row * width + s], t.rows.slopes[row * width + s]) << "row " << row;
+    others_changed += flipped.slopes != t.rows.slopes ? 1 : 0;
+  }
+  EXPECT_EQ(others_changed, 300U);  // rows of the same key in other folds do see it
+}
+
+void expect_same(const Schema& a, const Schema& b) {
+  ASSERT_EQ(a.fields.size(), b.fields.size());
+  ASSERT_EQ(a.statistics.size(), b.statistics.size());
+  for (size_t f = 0; f < a.fields.size(); ++f) {
+    EXPECT_EQ(a.fields[f].name, b.fields[f].name);
+    EXPECT_EQ(a.fields[f].mean, b.fields[f].mean);
+    EXPECT_EQ(a.fields[f].deviation, b.fields[f].deviation);
+  }
+  for (size_t s = 0; s < a.statistics.size(); ++s) {
+    EXPECT_EQ(a.statistics[s].keys, b.statistics[s].keys);
+    EXPECT_EQ(a.statistics[s].counts, b.statistics[s].counts);
+    EXPECT_EQ(a.statistics[s].class_counts, b.statistics[s].class_counts);
+    EXPECT_TRUE(std::is_sorted(a.statistics[s].keys.begin(), a.statistics[s].keys.end()));
+  }
+}
+
+TEST(Statistics, DoNotDependOnTheOrderOfRows) {
+  const Table plain = example(3000, 3, 9);
+  Table shuffled = plain;
+  const std::vector<int64_t> order = RandomStream(1).permutation(3000);
+  const auto width = static_cast<size_t>(plain.rows.code_slots);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto from = static_cast<size_t>(order[i]);
+    std::copy_n(plain.rows.codes.begin() + static_cast<int64_t>(from * width), width, shuffled.rows.codes.begin() + static_cast<int64_t>(i * width));
+    shuffled.rows.labels[i] = plain.rows.labels[from];
+    shuffled.rows.row_numbers[i] = plain.rows.row_numbers[from];
+  }
+  const Table a = fitted(plain, options_for(Statistics::pairs, 1)), b = fitted(shuffled, options_for(Statistics::pairs, 1));
+  expect_same(a.schema, b.schema);
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (size_t f = 4; f < a.schema.fields.size(); ++f) ASSERT_EQ(slope(b, i, f), slope(a, static_cast<size_t>(order[i]), f));
+  }
+}
+
+TEST(Statistics, AreTheSameReadBackFromJson) {
+  Table plain = example(500, 3, 22);
+  plain.schema.label = "y";
+  const Table t = fitted(plain, options_for(Statistics::pairs));
+  const Schema read = Schema::from_json(nlohmann::json::parse(t.schema.to_json().dump()));
+  expect_same(t.schema, read);
+  EncodedTable rows = plain.rows;
+  fill_out_of_fold(read, rows);
+  EXPECT_EQ(rows.slopes, t.rows.slopes);
+}
+
+TEST(Statistics, ClassWithoutRowsIsRefused) {
+  Table t = example(100, 2, 23);
+  t.schema.classes.push_back("class2");
+  EXPECT_THROW(fit_statistics(t.schema, t.rows, options_for(Statistics::columns)), std::logic_error);
+}
+
+TEST(Statistics, FillReproducesWhatFitWrote) {
+  const Table plain = example(500, 2, 10), t = fitted(plain, options_for(Statistics::pairs));
+  EncodedTable narrow = plain.rows, wide = t.rows;
+  const StatisticEncoder encoder(t.schema);
+  for (size_t row = 0; row < 500; ++row) {
+    encoder.encode(wide.codes.data() + row * static_cast<size_t>(wide.code_slots), wide.slopes.data() + row * static_cast<size_t>(wide.slope_slots));
+  }
+  EXPECT_NE(wide.slopes, t.rows.slopes);  // of all rows: not what training reads
+  fill_out_of_fold(t.schema, wide);
+  fill_out_of_fold(t.schema, narrow);
+  EXPECT_EQ(wide.slopes, t.rows.slopes);
+  EXPECT_EQ(narrow.slopes, t.rows.slopes);
+  EXPECT_EQ(narrow.slope_slots, t.rows.slope_slots);
+}
+
+TEST(Statistics, FillRefusesOtherRows) {
+  const Table t = fitted(example(500, 2, 10), options_for(Statistics::pairs));
+  EncodedTable fewer = example(499, 2, 10).rows, others = example(500, 2, 11).rows;
+  EXPECT_THROW(fill_out_of_fold(t.schema, fewer), std::logic_error);
+  EXPECT_THROW(fill_out_of_fold(t.schema, others), std::logic_error);
+}
+
+TEST(Statistics, SlopesOfCodesStayAndLayoutGrows) {
+  const Table plain = example(100, 2, 12), t = fitted(plain, options_for(Statistics::columns));
+  ASSERT_EQ(t.rows.slope_slots, 5 + 6);
+  ASSERT_EQ(t.schema.slope_slots(), t.rows.slope_slots);
+  ASSERT_EQ(t.rows.slopes.size(), 1100U);
+  for (size_t row = 0; row < 100; ++row) {
+    for (size_t s = 0; s < 5; ++s) ASSERT_EQ(t.rows.slopes[row * 11 + s], plain.rows.slopes[row * 5 + s]);
+  }
+  EXPECT_EQ(t.rows.codes, plain.rows.codes);
+  EXPECT_EQ(t.schema.class_rows, (std::vector<int64_t>{std::count(t.rows.labels.begin(), t.rows.labels.end(), 0),
+                                                       std::count(t.rows.labels.begin(), t.rows.labels.end(), 1)}));
+}
+
+TEST(Statistics, NamesColumnsAndClassesOfFields) {
+  const Table t = fitted(example(200, 2, 13), options_for(Statistics::pairs));
+  std::vector<std::string> names;
+  for (size_t f = 4; f < t.schema.fields.size(); ++f) names.push_back(t.schema.fields[f].name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a: odds", "a: rows", "b: odds", "b: rows", "c: odds", "c: rows", "a x b: odds", "a x b: rows",
+                                             "a x c: odds", "a x c: rows", "b x c: odds", "b x c: rows"}));
+  EXPECT_EQ(t.schema.fields[14].column, 2);  // b x c: that of b
+  EXPECT_EQ(t.schema.fields[14].of_class, 1);
+  EXPECT_EQ(t.schema.fields[15].of_class, -1);
+}
+
+TEST(Statistics, EqualNamesAreToldApart) {
+  Table t = example(200, 2, 14);
+  t.schema.columns[3].name = "a x b";
+  fit_statistics(t.schema, t.rows, options_for(Statistics::pairs));
+  EXPECT_EQ(t.schema.fields[8].name, "a x b: odds");
+  EXPECT_EQ(t.schema.fields[10].name, "a x b: odds'");
+}
+
+TEST(Statistics, TheFirstLookupOfAColumnIsItsKey) {
+  Table t = example(200, 2, 15);
+  t.schema.fields[1].kind = FieldKind::plain;  // column b has two lookups, column a none
+  t.schema.fields[3].column = 2;
+  fit_statistics(t.schema, t.rows, options_for(Statistics::pairs));
+  ASSERT_EQ(t.schema.statistics.size(), 1U);
+  EXPECT_EQ(t.schema.statistics[0].first, 2);
+}
+
+TEST(Statistics, ColumnThatMapsOneToOneIsLeftOut) {
+  RandomStream random(16);
+  const std::vector<int32_t> a = random_codes(random, 500, 10);
+  std::vector<int32_t> renamed, coarser, nearly;
+  for (const int32_t code : a) {
+    renamed.push_back((code * 7 + 3) % 10);
+    coarser.push_back(code / 2);
+  }
+  nearly = renamed;
+  nearly.back() = (nearly.back() + 1) % 10;
+  const Table t = fitted(make({a, renamed, coarser, nearly, renamed}, random_codes(random, 500, 2)), options_for(Statistics::columns));
+  std::vector<int64_t> keys;
+  for (const Statistic& statistic : t.schema.statistics) keys.push_back(statistic.first);
+  EXPECT_EQ(keys, (std::vector<int64_t>{1, 3, 4}));
+}
+
+std::vector<std::pair<int64_t, int64_t>> pairs_of(const Schema& schema) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  for (const Statistic& statistic : schema.statistics) {
+    if (statistic.second >= 0) pairs.emplace_back(statistic.first, statistic.second);
+  }
+  return pairs;
+}
+
+TEST(Statistics, ColumnsThatTellMostArePairedFirst) {
+  constexpr size_t rows = 2000;
+  RandomStream random(17);
+  const std::vector<int32_t> labels = random_codes(random, rows, 2);
+  std::vector<int32_t> strong, weak, identifiers(rows);
+  for (const int32_t label : labels) {
+    strong.push_back(random.uniform() < 0.6 ? label : static_cast<int32_t>(random.below(4)));
+    weak.push_back(random.uniform() < 0.2 ? label : static_cast<int32_t>(random.below(4)));
+  }
+  std::iota(identifiers.begin(), identifiers.end(), 0);  // in these rows it tells the label without error, of others nothing
+  const Table t = make({random_codes(random, rows, 300), weak, identifiers, strong}, labels);
+  using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 1)).schema), (Pairs{{2, 4}}));
+  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 2)).schema), (Pairs{{2, 4}}));
+  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 3)).schema), (Pairs{{2, 3}, {2, 4}, {3, 4}}));
+  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 6)).schema), (Pairs{{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}));
+  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::columns, 6)).schema), Pairs{});
+  EXPECT_EQ(fitted(t, options_for(Statistics::pairs, 1)).schema.statistics.size(), 5U);
+}
+
+TEST(Statistics, ConstantFieldHasDeviationOne) {
+  std::vector<int32_t> identifiers(50);
+  std::iota(identifiers.begin(), identifiers.end(), 0);
+  RandomStream random(18);
+  const Table t = fitted(make({identifiers}, random_codes(random, 50, 2)), options_for(Statistics::columns));
+  for (const size_t f : {2U, 3U}) {  // no other row of any key: no rows outside the fold
+    EXPECT_EQ(t.schema.fields[f].deviation, 1.0);
+    EXPECT_EQ(t.schema.fields[f].mean, 0.0);
+    for (size_t row = 0; row < 50; ++row) EXPECT_EQ(slope(t, row, f), 0.0F);
+  }
+}
+
+TEST(Statistics, NoneChangesNothing) {
+  const Table plain = example(50, 2, 19), t = fitted(plain, options_for(Statistics::none));
+  EXPECT_EQ(t.schema.fields.size(), plain.schema.fields.size());
+  EXPECT_TRUE(t.schema.statistics.empty());
+  EXPECT_EQ(t.rows.slopes, plain.rows.slopes);
+}
+
+TEST(Statistics, WithoutKeysAWarningAndNothingElse) {
+  Table t = make({}, {0, 1, 1});
+  testing::internal::CaptureStderr();
+  fit_statistics(t.schema, t.rows, options_for(Statistics::pairs));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("no column has categories"), std::string::npos);
+  EXPECT_EQ(t.schema.fields.size(), 1U);
+  EXPECT_EQ(t.rows.slope_slots, 2);
+}
+
+TEST(Statistics, OnlyFrequentClassesGetLogOddsWhenThereAreMany) {
+  Table t = example(2000, 25, 20);
+  for (size_t row = 0; row < 2000; ++row) {
+    if (t.rows.labels[row] % 5 == 2 && row % 10 != 0) t.rows.labels[row] = 0;  // classes 2, 7, 12, 17, 22 become rare
+  }
+  testing::internal::CaptureStderr();
+  fit_statistics(t.schema, t.rows, options_for(Statistics::columns));
+  const std::string said = testing::internal::GetCapturedStderr();
+  const size_t found = said.find("25 classes only the 20 most frequent");
+  ASSERT_NE(found, std::string::npos);
+  EXPECT_EQ(said.find("most frequent", found + 40), std::string::npos);  // once
+  ASSERT_EQ(t.schema.fields.size(), 4U + 3 * 21);
+  std::vector<int64_t> classes;
+  for (size_t f = 4; f < 25; ++f) classes.push_back(t.schema.fields[f].of_class);
+  EXPECT_EQ(classes, (std::vector<int64_t>{0, 1, 3, 4, 5, 6, 8, 9, 10, 11, 13, 14, 15, 16, 18, 19, 20, 21, 23, 24, -1}));
+  EXPECT_EQ(t.schema.statistics[0].class_counts.size(), 25 * t.schema.statistics[0].keys.size());
+}
+
+TEST(Statistics, TooManyCountsAreRefused) {
+  std::vector<int32_t> all_different(10001);
+  std::iota(all_different.begin(), all_different.end(), 0);
+  Table t = make({all_different}, all_different, 10001);
+  EXPECT_THROW(fit_statistics(t.schema, t.rows, options_for(Statistics::columns)), UserError);
+}
+
+TEST(Statistics, ManyColumns) {
+  RandomStream random(21);
+  std::vector<std::vector<int32_t>> columns;
+  for (int c = 0; c < 1000; ++c) columns.push_back(c == 999 ? columns[500] : random_codes(random, 300, 20));
+  const Table t = fitted(make(columns, random_codes(random, 300, 2)), options_for(Statistics::columns));
+  EXPECT_EQ(t.schema.statistics.size(), 999U);
+  EXPECT_EQ(t.rows.slope_slots, 1002 + 2 * 999);
+}
+
+TEST(StatisticFold, FoldsAreAboutEqual) {
+  std::vector<int> counts(10, 0);
+  for (int64_t row = 0; row < 10000; ++row) ++counts[static_cast<size_t>(statistic_fold(row))];
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 150);  // five standard deviations of 30
+}
+
+}  // namespace
+}  // namespace l0gm
