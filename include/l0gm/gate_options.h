@@ -55,7 +55,7 @@ struct GateOptions {
     v("unit", unit, "what one gate opens or closes: an interface dimension, a source column, a category value's dimension, nothing (dense)");
     v("logits", logits, "one learned logit per unit, one per unit and example, or a mask picked once after warm-up and frozen");
     v("noise", noise, "fresh noise for every example, or one draw per step");
-    v("attach", attach, "where the gate sits: at the interface between encoder and head, or on the encoded input (which no model of today offers)");
+    v("attach", attach, "where the gate sits: at the interface between encoder and head, or on the input (tables: a unit is a field, a column or a value, whatever its width)");
     v("control", control, "what sets the sparsity; follows from naming `lambda`, `target_active` or `k`");
     v("lambda", lambda, "price of one open unit in the loss (1e-3 when `control` is `lambda` and nothing is named)", at_least(0));
     v("target_active", target_active, "share of the units' cost that stays open", Limit{0, 1, true, false});

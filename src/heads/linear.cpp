@@ -30,8 +30,11 @@ LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& cou
 }
 
 torch::Tensor LinearHead::field_gates(const GatePass& pass) const {
-  if (pass.records().empty() || !pass.records()[0].gated.gates.defined()) return {};
-  const torch::Tensor found = pass.records()[0].gated.gates;
+  if (pass.records().empty()) return {};
+  const GatePass::Record& record = pass.records()[0];
+  // While units are ranked by gradient, all are open: the probe stands for them, so that what a column says here counts too.
+  const torch::Tensor found = record.gated.gates.defined() ? record.gated.gates : record.probe;
+  if (!found.defined()) return {};
   const torch::Tensor gates = found.view({-1, shape_.dimensions()}).to(statistic_weights_.scalar_type());
   const int64_t embedded = shape_.fields * shape_.width;
   const torch::Tensor of_field = gates.narrow(1, 0, embedded).view({-1, shape_.fields, shape_.width}).amax(2);

@@ -12,12 +12,12 @@ inline constexpr auto enum_names<ModelName> =
     std::to_array<std::string_view>({"mlp", "linear", "fm", "wide-deep", "deepfm", "cin", "xdeepfm"});
 
 struct ModelOptions {
-  ModelName name = ModelName::mlp;
+  ModelName name = ModelName::deepfm;
   int64_t width = 16;
   int64_t depth = 2;
   int64_t hidden = 256;
   double dropout = 0.2;
-  double interface_dropout = 0.2;
+  double interface_dropout = 0.3;
   int64_t members = 1;
 
   template <class Visitor>

@@ -45,7 +45,9 @@ std::vector<int64_t> weights_of_classes(const Schema& schema, const TableModelOp
 std::shared_ptr<Model> make_linear(const Schema& schema, const std::vector<FieldCounts>& counts, const TableModelOptions& options,
                                    GateOptions gate, HeadShape shape) {
   shape.width = shape.members * shape.outputs;
-  auto encoder = std::make_shared<FieldEmbeddings>(schema, counts, shape.width, StartDeviations{0, 0});
+  // Several members must start apart, or they would stay one.
+  const double start = shape.members > 1 ? 0.01 : 0;
+  auto encoder = std::make_shared<FieldEmbeddings>(schema, counts, shape.width, StartDeviations{start, start});
   auto head = std::make_shared<SumHead>(weights_of_classes(schema, options), shape.members);
   head->add("linear", std::make_shared<TermSumHead>(shape));
   if (gate.unit == UnitKind::dimension && gate.attach == Attach::interface) gate.unit = UnitKind::group;

@@ -70,6 +70,10 @@ RunFolder RunFolder::open(const fs::path& path) {
     throw UserError(fmt::format("{} was written by a newer l0gm (run format {}, this one reads up to {}): update l0gm", path.string(),
                                 record["format"].get<int64_t>(), format_version));
   }
+  if (record["format"].get<int64_t>() < format_version) {
+    throw UserError(fmt::format("{} was written by an older l0gm (run format {}, this one reads {}), whose tables were encoded in another way: "
+                                "train it again", path.string(), record["format"].get<int64_t>(), format_version));
+  }
   for (const auto& [name, hash] : record["sealed"].items()) {
     if (!hash.is_string() || !fs::exists(path / name) || sha256_file(path / name) != hash.get<std::string>()) {
       throw UserError(fmt::format("{} was altered or lost since training: the run cannot be trusted; restore it or train again",

@@ -17,7 +17,7 @@ namespace l0gm {
 //   predictions/      SPLIT.csv                     summary.json, environment.json
 class RunFolder {
  public:
-  static constexpr int format_version = 1;
+  static constexpr int format_version = 2;
 
   // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training started
   // (killed, or refused its configuration) is no run.

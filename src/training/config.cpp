@@ -36,6 +36,12 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
   if (config.data.source.empty()) {
     throw UserError(path.string() + ": data.source is missing: a catalogue name (`l0gm data list`), or csv or tsv for your own table");
   }
+  if (config.distill.from.empty() && (options.named("distill.weight") || options.named("distill.temperature"))) {
+    const DistillOptions defaults;
+    if (config.distill.weight != defaults.weight || config.distill.temperature != defaults.temperature) {
+      throw UserError("distill.weight and distill.temperature need distill.from, the run to learn from");
+    }
+  }
   if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
   const bool ranked = config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random;
   if (ranked && config.gate.unit != UnitKind::none && (config.schedule.kind == ScheduleKind::none || config.schedule.warmup <= 0)) {

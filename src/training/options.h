@@ -32,8 +32,8 @@ struct DistillOptions {
 };
 
 struct TrainOptions {
-  int64_t epochs = 30;
-  int64_t batch = 512;
+  int64_t epochs = 20;
+  int64_t batch = 256;
   double lr = 2e-3;
   double gate_lr = 0.05;
   std::optional<double> head_lr;

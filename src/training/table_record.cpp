@@ -12,7 +12,7 @@ nlohmann::json TableRecord::to_json() const {
   for (const FileStamp& file : files) stamps.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
   for (const FieldCounts& field : counts) counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
   return {{"schema", schema.to_json()}, {"counts", counted}, {"dataset", dataset}, {"files", stamps}, {"planted", planted},
-          {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"teacher", teacher}};
+          {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"training_rows", training_rows}, {"teacher", teacher}};
 }
 
 TableRecord TableRecord::from_json(const nlohmann::json& json) {
@@ -28,6 +28,7 @@ TableRecord TableRecord::from_json(const nlohmann::json& json) {
     record.planted = json.at("planted").get<std::vector<std::string>>();
     record.bayes_auc = json.at("bayes_auc").get<double>();
     record.bayes_nll = json.at("bayes_nll").get<double>();
+    record.training_rows = json.at("training_rows").get<std::string>();
     record.teacher = json.at("teacher").get<std::string>();
     if (record.counts.size() != record.schema.fields.size()) throw UserError("schema.json: counts and fields differ in number");
     for (size_t f = 0; f < record.counts.size(); ++f) {

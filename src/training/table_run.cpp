@@ -6,10 +6,10 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "data/table/fit.h"
-#include "base/hash.h"
 #include "data/table/source.h"
 #include "data/table/statistics.h"
 #include "l0gm/error.h"
@@ -55,6 +55,9 @@ void require_unchanged(const LoadedRun& run, const TableDataset& data) {
 void require_same_data(TableRecord stored, TableRecord given, const std::filesystem::path& out) {
   for (FileStamp& file : stored.files) file.path.clear();
   for (FileStamp& file : given.files) file.path.clear();
+  if (stored.teacher != given.teacher) {
+    throw UserError(fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
+  }
   if (stored.to_json() != given.to_json()) {
     throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
   }
@@ -107,15 +110,24 @@ EncodedTable encode_training(const TableDataset& data, const Schema& schema) {
   return rows;
 }
 
+std::string hash_of_rows(const std::vector<int64_t>& rows) {
+  return sha256({reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(int64_t)});
+}
+
 // What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's model
 // would have seen our validation rows.
-torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Machine& machine) {
+torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Schema& schema, const Machine& machine) {
   LoadedRun teacher = load_run(options.from, machine);
-  if (teacher.table.dataset != data.name) {
-    throw UserError(fmt::format("distill.from = {} was trained on {}, this run is on {}: the teacher must be of the same data, split and seed",
-                                options.from, teacher.table.dataset, data.name));
+  const TableRecord& its = teacher.table;
+  if (its.dataset == data.name) require_unchanged(teacher, data);
+  if (its.dataset != data.name || its.training_rows != hash_of_rows(data.train)) {
+    throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed", its.dataset,
+                                its.dataset == data.name ? " with other training rows" : "", data.name));
   }
-  require_unchanged(teacher, data);
+  if (its.schema.label != schema.label || its.schema.classes != schema.classes) {
+    throw UserError(fmt::format("it tells '{}' ({} classes), this run '{}' ({}): both must have the same label and classes", its.schema.label,
+                                its.schema.classes.size(), schema.label, schema.classes.size()));
+  }
   const TableTensors rows(encode_training(data, teacher.table.schema), machine.device, dtype_of(teacher.config.train.precision));
   const Predictions predictions = predict_table(*teacher.model, teacher.gate_state, rows, teacher.table.schema.classes);
   log_info(fmt::format("soft labels of {} rows from {}", with_thousands(rows.rows()), options.from));
@@ -134,9 +146,14 @@ Prepared prepare(const Config& config, const Machine& machine) {
   prepared.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
   fit_statistics(schema, prepared.train, config.table);
   prepared.valid = encode_rows(data.table, RowEncoder(schema), data.valid, true);
-  prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc, data.bayes_nll, ""};
+  prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc, data.bayes_nll,
+                     hash_of_rows(data.train), ""};
   if (!config.distill.from.empty()) {
-    prepared.soft_labels = soft_labels(config.distill, data, machine);
+    try {
+      prepared.soft_labels = soft_labels(config.distill, data, schema, machine);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("distill.from = {}: {}", config.distill.from, error.what()));
+    }
     prepared.record.teacher = sha256_file(RunFolder::open(config.distill.from).best());
   }
   return prepared;

@@ -22,7 +22,8 @@ struct TableRecord {
   std::vector<FileStamp> files;
   std::vector<std::string> planted;
   double bayes_auc = 0, bayes_nll = 0;
-  std::string teacher;  // SHA-256 of the weights that soft labels came from; "": none
+  std::string training_rows;  // SHA-256 of which rows of the dataset were trained on
+  std::string teacher;        // of the weights that soft labels came from; "": none
 
   nlohmann::json to_json() const;
   static TableRecord from_json(const nlohmann::json& json);

@@ -122,7 +122,8 @@ void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vec
   const Predictions predictions = task_.predict(*model_, state, "valid");
   const double valid_nll = nll(predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
-  if (!std::isfinite(valid_nll) || train_loss > diverging_above * std::log(static_cast<double>(task_.class_count()))) {
+  const double scale = std::max(1.0, config_.distill.temperature * config_.distill.temperature);  // of the soft part
+  if (!std::isfinite(valid_nll) || train_loss > scale * diverging_above * std::log(static_cast<double>(task_.class_count()))) {
     fail(fmt::format("it diverges (training loss {:.3g}, validation loss {:.3g})", train_loss, valid_nll));
   }
   const bool gated = !model_->sites().empty();

@@ -15,6 +15,7 @@ const GateState warming{Phase::warmup, 2, 0, 1}, annealing{Phase::anneal, 1, 1, 
 
 ModelOptions small(int64_t members = 1) {
   ModelOptions options;
+  options.name = ModelName::mlp;
   options.width = 3;
   options.depth = 1;
   options.hidden = 8;

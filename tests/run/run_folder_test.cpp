@@ -98,7 +98,7 @@ TEST_F(RunFolders, DamagedRecords) {
   }
   for (const char* text :
        {"[]", "3", "null", "{}", "\xff\xfe", "{\"format\": \"1\", \"sealed\": {}, \"state\": \"training\"}",
-        "{\"format\": 1, \"sealed\": [], \"state\": \"training\"}", "{\"format\": 1, \"sealed\": {}, \"state\": 1}"}) {
+        "{\"format\": 2, \"sealed\": [], \"state\": \"training\"}", "{\"format\": 2, \"sealed\": {}, \"state\": 1}"}) {
     write_file_atomically(path_ / "run.json", text);
     EXPECT_TRUE(contains(refusal(), "damaged")) << text;
   }

@@ -23,6 +23,7 @@ std::shared_ptr<Model> small_model(uint64_t seed) {
   const Schema schema = fit_schema(table, 2, rows, {}, {}, {});
   const auto counts = count_fields(encode_rows(table, RowEncoder(schema), rows, true), schema);
   ModelOptions options;
+  options.name = ModelName::mlp;
   options.width = 3;
   options.hidden = 5;
   options.depth = 1;
@@ -109,9 +110,9 @@ TEST(Average, InUseLendsTheModelAndGivesItBack) {
   {
     const AveragedWeights::InUse in_use(average);
     EXPECT_FALSE(equal(copies(named(*model)), live));
-    EXPECT_TRUE(at::equal(named(*model).at("encoder.directions"), kept.at("encoder.directions")));
+    EXPECT_TRUE(at::equal(named(*model).at("encoder.numeric.directions"), kept.at("encoder.numeric.directions")));
     // Settled: a category never seen in training has the mean training embedding, and not what it was drawn as.
-    EXPECT_FALSE(at::equal(named(*model).at("head.deep.weight0"), kept.at("head.deep.weight0")));
+    EXPECT_FALSE(at::equal(named(*model).at("encoder.lookups.rows"), kept.at("encoder.lookups.rows")));
   }
   EXPECT_TRUE(equal(copies(named(*model)), live));
   EXPECT_TRUE(equal(copies(average.state()), kept));

@@ -116,7 +116,7 @@ bins = 5
   EXPECT_EQ(again.columns.at("é\n").missing, (std::vector<std::string>{"?", "-"}));
   EXPECT_EQ(again.gate.control, ControlKind::target);
   for (const char* line :
-       {"[schedule]", "anneal_until = 0.6", "control = \"target\"", "gamma = -0.1", "epochs = 30", "[data.split]"}) {
+       {"[schedule]", "anneal_until = 0.6", "control = \"target\"", "gamma = -0.1", "epochs = 20", "[data.split]"}) {
     EXPECT_TRUE(contains(text, line)) << line;
   }
   EXPECT_FALSE(contains(text, "lambda ="));

@@ -17,7 +17,8 @@ namespace l0gm {
 // What a column tells is its mutual information with the label as rows outside the fold estimate it: the mean of
 // log(share of the row's class among its key, smoothed) - log(prior). So a column of many values does not win by chance.
 // Fields: two classes: log odds of class 1, then log(1 + rows); more classes: log odds of each (of the 20 most frequent, with a warning,
-// when there are more; the counts are kept of all), then log(1 + rows).
+// when there are more; the counts are kept of all), then log(1 + rows). Training rows: the count outside the fold, scaled up to all folds.
+// A deviation is at least .2.
 void fit_statistics(Schema& schema, EncodedTable& train, const TableOptions& options);
 
 // The out-of-fold slopes of training rows again, for a schema that has statistics; `train` are the same training rows, in any order,

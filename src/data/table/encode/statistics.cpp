@@ -101,8 +101,16 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
   for (size_t s = 0; s < schema.statistics.size(); ++s) {
     const Statistic& statistic = schema.statistics[s];
     const size_t keys = statistic.keys.size(), width = fields[s].size();
-    Table table{StatisticKey(schema, statistic, slots), KeyPlaces(static_cast<int64_t>(keys)), {}, std::vector<float>((keys + 1) * width)};
-    for (const int64_t key : statistic.keys) table.places.insert(key);
+    Table table{StatisticKey(schema, statistic, slots), KeyPlaces(static_cast<int64_t>(keys)), {}, std::vector<float>((keys + 2) * width, 0.0F),
+                {}, {}};
+    const auto rows_of = [&](int64_t field) { return static_cast<size_t>(schema.fields[static_cast<size_t>(field)].rows()); };
+    table.seen_first.resize(rows_of(statistic.first), false);
+    if (statistic.second >= 0) table.seen_second.resize(rows_of(statistic.second), false);
+    for (const int64_t key : statistic.keys) {
+      table.places.insert(key);
+      table.seen_first[static_cast<size_t>(key / table.key.second_rows)] = true;
+      if (statistic.second >= 0) table.seen_second[static_cast<size_t>(key % table.key.second_rows)] = true;
+    }
     for (size_t i = 0; i < width; ++i) {
       const Field& field = schema.fields[fields[s][i]];
       const StatisticFormula formula(schema, field);
@@ -120,7 +128,7 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
 void StatisticEncoder::encode(const int32_t* codes, float* slopes) const {
   for (const Table& table : tables_) {
     const int32_t found = table.places.find(table.key.of(codes));
-    const auto place = static_cast<size_t>(found < 0 ? table.places.size() : found);
+    const auto place = static_cast<size_t>(found >= 0 ? found : table.places.size() + (table.unseen_code(codes) ? 1 : 0));
     const size_t width = table.slopes.size();
     for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = table.values[place * width + i];
   }

@@ -62,7 +62,8 @@ double prior_of_class(const Schema& schema, int64_t of_class);
 // (value - mean) / deviation, clipped to [-4, 4].
 float standardised(const Field& field, double value);
 
-// The slopes of all statistic fields of a row, from its codes. Keys that training never saw have no rows: the prior.
+// The slopes of all statistic fields of a row, from its codes. Keys that training never saw have no rows: the prior; but one with a code
+// that training never saw in its column (a missing value, a new category) says nothing and gets the mean.
 // Holds all it needs: the schema may move or go away.
 class StatisticEncoder {
  public:
@@ -74,7 +75,14 @@ class StatisticEncoder {
     StatisticKey key;
     KeyPlaces places;
     std::vector<int64_t> slopes;  // where each field's value goes
-    std::vector<float> values;    // keys x fields; behind them those of unseen keys
+    std::vector<float> values;    // keys x fields; behind them those of unseen keys, then those of unseen codes
+    std::vector<bool> seen_first, seen_second;  // codes of training rows; second: empty without one
+    bool unseen_code(const int32_t* codes) const {
+      const auto seen = [](const std::vector<bool>& codes_seen, int32_t code) {
+        return static_cast<size_t>(code) < codes_seen.size() && codes_seen[static_cast<size_t>(code)];
+      };
+      return !seen(seen_first, codes[key.first_slot]) || (key.second_slot >= 0 && !seen(seen_second, codes[key.second_slot]));
+    }
   };
   std::vector<Table> tables_;
 };

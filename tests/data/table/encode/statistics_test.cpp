@@ -128,15 +128,19 @@ TEST(StatisticEncoder, SeenKeysGetTheCountsOfTheirRows) {
   EXPECT_FLOAT_EQ(encode(StatisticEncoder(example()), {0, 0, 0, 0, 2})[7], static_cast<float>((odds(30, 0, 8, 0.25) + 0.5) / 2));
 }
 
-TEST(StatisticEncoder, UnseenKeysGetThePrior) {
-  const std::vector<float> slopes = encode(StatisticEncoder(example()), {0, 0, 0, 4, 3});
-  EXPECT_EQ(slopes[5], -0.5F);
-  EXPECT_EQ(slopes[6], -1.5F);
+TEST(StatisticEncoder, UnseenPairsOfSeenCodesGetThePrior) {
+  const std::vector<float> slopes = encode(StatisticEncoder(example()), {0, 0, 0, 0, 1});
   EXPECT_EQ(slopes[7], 0.25F);
   EXPECT_EQ(slopes[8], static_cast<float>(-2 / 0.75));
-  // each statistic for itself: a known colour in an unknown pair
-  EXPECT_EQ(encode(StatisticEncoder(example()), {0, 0, 0, 3, 0})[5], encode(StatisticEncoder(example()), {0, 0, 0, 3, 1})[5]);
-  EXPECT_EQ(encode(StatisticEncoder(example()), {0, 0, 0, 3, 0})[7], 0.25F);
+}
+
+TEST(StatisticEncoder, CodesThatTrainingNeverSawSayNothing) {
+  const std::vector<float> slopes = encode(StatisticEncoder(example()), {0, 0, 0, 4, 3});
+  for (size_t i = 5; i < 9; ++i) EXPECT_EQ(slopes[i], 0.0F) << i;
+  // each statistic for itself: a known colour beside an unknown shape
+  const std::vector<float> known = encode(StatisticEncoder(example()), {0, 0, 0, 3, 0});
+  EXPECT_EQ(known[5], encode(StatisticEncoder(example()), {0, 0, 0, 3, 1})[5]);
+  EXPECT_EQ(known[7], 0.0F);
 }
 
 TEST(StatisticEncoder, DoesNotNeedTheSchemaLater) {
