@@ -38,6 +38,12 @@ Cells present_cells(const TextTable& table, int64_t column, const std::vector<in
 }
 
 // Fits one column; what it makes of it is in `column` and `fields`, or `left_out` says why it is no input.
+// Texts seen less often than this are rare unless the user says otherwise: a thousandth of the rows, at most 10.
+int64_t rare_below(const Cells& cells) {
+  const auto rows = static_cast<int64_t>(cells.texts.size()) + cells.missing;
+  return std::clamp<int64_t>(rows / 1000, 1, 10);
+}
+
 struct ColumnFit {
   const std::string& name;
   const Wish& wish;
@@ -83,7 +89,7 @@ void ColumnFit::fit() {
 
 void ColumnFit::fit_numbers(const std::vector<double>& sorted) {
   fit_numeric(column, fields.emplace_back(), sorted, wish, options.bins);
-  const int64_t min_count = min_count_of(wish, options);
+  const int64_t min_count = min_count_of(wish, options, 1);
   const ExactValues mode = exact_values_of(wish, options);
   std::vector<double> exact = exact_values(name, sorted, mode, min_count, options.max_categories);
   if (exact.empty()) {
@@ -109,7 +115,7 @@ void ColumnFit::fit_texts() {
     field.kind = FieldKind::hashed;
     field.buckets = wish.options.hash_buckets;
   } else {
-    fit_categorical(name, fields.emplace_back(), counts, min_count_of(wish, options), options.max_categories);
+    fit_categorical(name, fields.emplace_back(), counts, min_count_of(wish, options, rare_below(cells)), options.max_categories);
   }
 }
 
@@ -125,7 +131,7 @@ void ColumnFit::fit_values() {
   } else {
     Field& field = fields.emplace_back();
     field.separator = separator_of(wish);
-    fit_multi(name, field, values, min_count_of(wish, options), options.max_categories);
+    fit_multi(name, field, values, min_count_of(wish, options, rare_below(cells)), options.max_categories);
   }
 }
 

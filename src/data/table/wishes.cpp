@@ -74,8 +74,9 @@ void check_wish(const std::string& name, const Wish& wish, ColumnType type, cons
   }
 }
 
-int64_t min_count_of(const Wish& wish, const TableOptions& options) {
-  return wish.options.min_count > 0 ? wish.options.min_count : options.min_count;
+int64_t min_count_of(const Wish& wish, const TableOptions& options, int64_t by_default) {
+  if (wish.options.min_count > 0) return wish.options.min_count;
+  return options.min_count > 0 ? options.min_count : by_default;
 }
 
 ExactValues exact_values_of(const Wish& wish, const TableOptions& options) {

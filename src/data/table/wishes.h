@@ -23,7 +23,7 @@ Wish wish_for(const std::string& name, const std::map<std::string, ColumnOptions
 void check_wish(const std::string& name, const Wish& wish, ColumnType type, const TableOptions& options);
 
 // What counts for the column: its own option, else the table's.
-int64_t min_count_of(const Wish& wish, const TableOptions& options);
+int64_t min_count_of(const Wish& wish, const TableOptions& options, int64_t by_default);
 ExactValues exact_values_of(const Wish& wish, const TableOptions& options);
 char separator_of(const Wish& wish);
 

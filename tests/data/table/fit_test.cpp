@@ -178,7 +178,9 @@ TEST(FitSchema, HashingCanBeAskedFor) {
 TEST(FitSchema, FiftyThousandCategories) {
   std::vector<std::string> cells;
   for (int i = 0; i < 100000; ++i) cells.push_back("c" + std::to_string(i % 50000));
-  EXPECT_EQ(fit_cells(cells).fields[0].rows(), 50002);
+  Given given;
+  given.table.min_count = 1;
+  EXPECT_EQ(fit_cells(cells, given).fields[0].rows(), 50002);
 }
 
 TEST(FitSchema, InfinityIsRefusedInNumericColumnsOnly) {
@@ -395,6 +397,29 @@ TEST(FitSchema, DoesNotDependOnTheOrderOfRows) {
   const std::string wanted = schema.to_json().dump();
   for (int round = 0; round < 5; ++round) {
     EXPECT_EQ(fit_schema(table, 5, random.permutation(table.rows()), {}, {}, given.types).to_json().dump(), wanted);
+  }
+}
+
+TEST(Fit, RareTextsShareACodeByTheNumberOfRows) {
+  for (const int64_t rows : {500, 6000, 30000}) {
+    TextTable table({"word", "age", "y"});
+    for (int64_t i = 0; i < rows; ++i) {
+      // "seldom" three times, "often" eleven times, the others all the time; the number 77 three times.
+      const std::string word = i < 3 ? "seldom" : i < 14 ? "often" : i % 2 == 0 ? "a" : "b", age = i < 3 ? "77" : std::to_string(20 + i % 5);
+      table.add_row({word, age, i % 3 == 0 ? "yes" : "no"});
+    }
+    std::vector<int64_t> all(static_cast<size_t>(rows));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    const Schema schema = fit_schema(table, 2, all, {}, {}, {});
+    const std::vector<std::string>& words = schema.fields[0].vocabulary;
+    EXPECT_EQ(std::count(words.begin(), words.end(), "seldom"), rows == 500 ? 1 : 0) << rows << " rows";
+    EXPECT_EQ(std::count(words.begin(), words.end(), "often"), 1) << rows;
+    ASSERT_EQ(schema.fields[2].kind, FieldKind::exact);
+    EXPECT_EQ(std::count(schema.fields[2].values.begin(), schema.fields[2].values.end(), 77.0), 1) << "single numbers are never rare by default";
+    TableOptions keep;
+    keep.min_count = 1;
+    const std::vector<std::string> kept = fit_schema(table, 2, all, keep, {}, {}).fields[0].vocabulary;
+    EXPECT_EQ(std::count(kept.begin(), kept.end(), "seldom"), 1);
   }
 }
 
