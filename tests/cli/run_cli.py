@@ -142,7 +142,7 @@ class Examples(CliCase):
 
     def test_click_log(self):
         result = self.figures(self.example("ctr/ctr.toml"))
-        self.assertGreater(result["auc"], 0.6)  # measured .641: with 20,000 rows most identifiers are seen once
+        self.assertGreater(result["auc"], 0.6)  # measured .632: with 20,000 rows most identifiers are seen once
         self.assertLess(result["auc"], result["bayes_auc"])
         self.assertAlmostEqual(result["active_cost_fraction"], 0.25, places=2)
 
