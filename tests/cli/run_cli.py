@@ -137,12 +137,12 @@ class Examples(CliCase):
 
     def test_messy_table_with_nothing_but_defaults(self):
         result = self.figures(self.example("messy/messy.toml"))
-        self.assertGreater(result["auc"], 0.83)  # measured .848
+        self.assertGreater(result["auc"], 0.86)
         self.assertLess(result["auc"], result["bayes_auc"])
 
     def test_click_log(self):
         result = self.figures(self.example("ctr/ctr.toml"))
-        self.assertGreater(result["auc"], 0.6)  # measured .632: with 20,000 rows most identifiers are seen once
+        self.assertGreater(result["auc"], 0.65)  # measured .662: with 20,000 rows most identifiers are seen once
         self.assertLess(result["auc"], result["bayes_auc"])
         self.assertAlmostEqual(result["active_cost_fraction"], 0.25, places=2)
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/random.h"
+#include "data/table/made.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -146,15 +147,6 @@ double auc_of_probabilities(std::vector<double> probabilities) {
   return concordant / (yes * no_below);
 }
 
-void draw_split(TableDataset& dataset, int64_t rows, uint64_t seed) {
-  const std::vector<int64_t> order = RandomStream(seed, 2).permutation(rows);
-  const int64_t train_end = rows * 6 / 10, valid_end = rows * 8 / 10;
-  dataset.train.assign(order.begin(), order.begin() + train_end);
-  dataset.valid.assign(order.begin() + train_end, order.begin() + valid_end);
-  dataset.test.assign(order.begin() + valid_end, order.end());
-  for (auto* part : {&dataset.train, &dataset.valid, &dataset.test}) std::sort(part->begin(), part->end());
-}
-
 }  // namespace
 
 std::vector<std::string> PlantedRoles::informative() const {
@@ -242,7 +234,7 @@ PlantedTable make_planted(int64_t rows, uint64_t seed, PlantedVariant variant) {
   made.dataset.label = field_count;
   made.dataset.planted = made.roles.informative();
   made.dataset.bayes_auc = planted_bayes_auc(variant);
-  draw_split(made.dataset, rows, seed);
+  draw_made_split(made.dataset, seed);
   return made;
 }
 
