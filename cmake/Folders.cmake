@@ -16,15 +16,18 @@ function(l0gm_use_torch_header target)
   target_precompile_headers(${target} REUSE_FROM l0gm_gate)
 endfunction()
 
-# l0gm_folder(NAME [TORCH] [DEPENDS folders…] [SOURCES files…]): the library of one folder of src/.
+# l0gm_folder(NAME [TORCH] [DEPENDS folders…] [SOURCES patterns…] [EXCLUDE paths…]): the library of one folder of src/, or of some files
+# that need less than the rest of their folder.
 function(l0gm_folder name)
-  cmake_parse_arguments(FOLDER "TORCH;PARTS" "" "DEPENDS;SOURCES" ${ARGN})
-  if(FOLDER_SOURCES)
-    list(TRANSFORM FOLDER_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/)
-  else()
-    file(GLOB_RECURSE FOLDER_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
-    list(FILTER FOLDER_SOURCES EXCLUDE REGEX "/data/table/batches.cpp$")  # the one file of data/ that needs LibTorch
+  cmake_parse_arguments(FOLDER "TORCH;PARTS" "" "DEPENDS;SOURCES;EXCLUDE" ${ARGN})
+  if(NOT FOLDER_SOURCES)
+    set(FOLDER_SOURCES ${name}/*.cpp)
   endif()
+  list(TRANSFORM FOLDER_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  file(GLOB_RECURSE FOLDER_SOURCES CONFIGURE_DEPENDS ${FOLDER_SOURCES})
+  foreach(path IN LISTS FOLDER_EXCLUDE)
+    list(FILTER FOLDER_SOURCES EXCLUDE REGEX "/src/${path}")
+  endforeach()
   add_library(l0gm_${name} STATIC ${FOLDER_SOURCES})
   add_library(l0gm::${name} ALIAS l0gm_${name})
   set_target_properties(l0gm_${name} PROPERTIES EXPORT_NAME ${name})

@@ -16,6 +16,7 @@ l0gm_header_part(CLI11 CLI/CLI.hpp libcli11-dev)
 l0gm_header_part(TOML toml++/toml.h libtomlplusplus-dev)
 l0gm_header_part(JSON nlohmann/json.hpp nlohmann-json3-dev)
 l0gm_header_part(FMT fmt/format.h libfmt-dev)
+l0gm_header_part(HIGHWAY hwy/highway.h libhwy-dev)
 target_compile_definitions(l0gm_parts INTERFACE FMT_HEADER_ONLY TOML_HEADER_ONLY=1)
 
 # Libraries: a missing one switches off what needs it, with a message at run time.

@@ -5,7 +5,8 @@ EXPORT_DIR holds train.csv, valid.csv and test.csv (first column `row`) and spli
 categorical and the numeric columns. Any further *.csv there is predicted as well, and so are the perturbed copies of the test table that
 perturbed.json names (`l0gm data export --perturb`).
 RUN gets predictions/<table>.csv (`row,label,p_<class>...`) for every table but train, predictions/test-<condition>.csv for the perturbed
-copies with perturbed.json beside, and summary.json; `l0gm eval RUN` judges it, `l0gm eval RUN --perturb` with the copies.
+copies with perturbed.json beside, the model in the library's own format, encoding.json (how its input is made from a table's cells) and
+summary.json; `l0gm eval RUN` judges it, `l0gm eval RUN --perturb` with the copies.
 """
 
 import argparse
@@ -56,6 +57,7 @@ class Trained:
     predict: Callable[[pd.DataFrame], np.ndarray]  # features -> probabilities; binary tasks may return P(class 1) only
     rounds: int
     parameters: dict[str, object]
+    save: Callable[[Path], None]  # to the folder, in the library's own format; only the trees that predict() uses
 
 
 def train_xgboost(task: Task) -> Trained:
@@ -77,7 +79,7 @@ def train_xgboost(task: Task) -> Trained:
     def predict(features: pd.DataFrame) -> np.ndarray:
         return booster.predict(xgboost.DMatrix(features, enable_categorical=True, nthread=task.threads), iteration_range=(0, rounds))
 
-    return Trained(predict, rounds, parameters)
+    return Trained(predict, rounds, parameters, lambda folder: booster[:rounds].save_model(folder / "model.ubj"))
 
 
 def train_lightgbm(task: Task) -> Trained:
@@ -91,7 +93,8 @@ def train_lightgbm(task: Task) -> Trained:
     valid = lightgbm.Dataset(task.valid.features, label=task.valid.labels, reference=train)
     booster = lightgbm.train(parameters, train, MOST_ROUNDS, valid_sets=[valid],
                              callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)])
-    return Trained(lambda features: booster.predict(features, num_iteration=booster.best_iteration), booster.best_iteration, parameters)
+    return Trained(lambda features: booster.predict(features, num_iteration=booster.best_iteration), booster.best_iteration, parameters,
+                   lambda folder: booster.save_model(folder / "model.txt", num_iteration=booster.best_iteration))
 
 
 def train_catboost(task: Task) -> Trained:
@@ -110,7 +113,8 @@ def train_catboost(task: Task) -> Trained:
     model = catboost.CatBoost({**parameters, "iterations": MOST_ROUNDS, "allow_writing_files": False, "verbose": False})
     model.fit(pool(task.train.features, task.train.labels), eval_set=pool(task.valid.features, task.valid.labels),
               early_stopping_rounds=PATIENCE, use_best_model=True)
-    return Trained(lambda features: model.predict(pool(features), prediction_type="Probability"), model.tree_count_, parameters)
+    return Trained(lambda features: model.predict(pool(features), prediction_type="Probability"), model.tree_count_, parameters,
+                   lambda folder: model.save_model(str(folder / "model.cbm")))
 
 
 METHODS = {"xgboost": train_xgboost, "lightgbm": train_lightgbm, "catboost": train_catboost}
@@ -234,6 +238,14 @@ def write_predictions(path: Path, table: Table, classes: list[str], probabilitie
     write_atomically(path, pd.DataFrame({"row": table.rows, "label": labels, **columns}).to_csv(index=False))
 
 
+def write_model(out: Path, trained: Trained, split: dict, vocabularies: dict[str, list[str]], exact: dict[str, np.ndarray]) -> None:
+    """The model, and in what order and with which codes (a category's place in its vocabulary) it reads a table's columns."""
+    trained.save(out)
+    encoding = {"categorical": {name: vocabularies[name] for name in split["categorical"]}, "numeric": split["numeric"],
+                "exact_values": {name: [int(value) for value in values] for name, values in exact.items()}}
+    write_atomically(out / "encoding.json", json.dumps(encoding, indent=1) + "\n")
+
+
 def run(arguments: argparse.Namespace) -> None:
     if (arguments.out / "config.toml").exists():
         raise UserError(f"{arguments.out} is the run of a model of ours; give --out a folder of its own.")
@@ -264,6 +276,7 @@ def run(arguments: argparse.Namespace) -> None:
         write_predictions(arguments.out / "predictions" / f"test-{condition}.csv", table, classes, trained.predict(table.features))
     if perturbed:
         write_atomically(arguments.out / "perturbed.json", (export / "perturbed.json").read_text(encoding="utf-8"))
+    write_model(arguments.out, trained, split, vocabularies, exact)
     all_names = [*split["categorical"], *split["numeric"]]
     versions = {name: sys.modules[name].__version__ for name in (arguments.method, "numpy", "pandas")}
     summary = {"method": arguments.method, "versions": {**versions, "python": sys.version.split()[0]}, "train_seconds": seconds,

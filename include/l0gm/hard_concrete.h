@@ -59,11 +59,16 @@ class HardConcreteImpl : public torch::nn::Module {
 
   bool has_instance_logits() const { return options_.logits == LogitKind::instance; }
   torch::Tensor range() const;  // b >= 0: how far an example may move each logit
+  // Instance logits are logits + range * tanh((r * alive) in out); in: undefined where the map is full.
+  struct Map {
+    torch::Tensor in, out;
+  };
+  Map map() const { return {map_in_, map_out_}; }
+  torch::Tensor keep_mask(double share) const;  // 1 for the units with the largest logits, that share of all
 
  private:
   torch::Tensor example_logits(const torch::Tensor& r, const GateState& state, const torch::Tensor& index) const;
   torch::Tensor rule(const torch::Tensor& logits, double tau) const;
-  torch::Tensor keep_mask(double share) const;
 
   GateOptions options_;
   torch::Tensor cost_, logits_;

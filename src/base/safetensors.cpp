@@ -72,6 +72,24 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, size_t region_si
   if (expected != region_size) fail_safetensors(file, fmt::format("{} bytes follow the last tensor", region_size - expected));
 }
 
+using Named = std::pair<const std::string, TensorBytes>;
+
+// The widest types first, so that each tensor is aligned to its type. Tensors that could not be read back are our mistake.
+std::vector<const Named*> order_in_file(const std::map<std::string, TensorBytes>& tensors) {
+  std::vector<const Named*> order;
+  for (const Named& named : tensors) {
+    const auto& [name, tensor] = named;
+    if (name.empty() || name == metadata_name) throw std::invalid_argument(fmt::format("'{}' cannot name a tensor", name));
+    if (bytes_of(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
+      throw std::invalid_argument(fmt::format("tensor '{}': {} bytes do not fit its type and shape", name, tensor.bytes.size()));
+    }
+    order.push_back(&named);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Named* a, const Named* b) { return size_of(a->second.dtype) > size_of(b->second.dtype); });
+  return order;
+}
+
 }  // namespace
 
 size_t size_of(DType dtype) {
@@ -188,24 +206,16 @@ const TensorBytes& SafetensorsFile::tensor(const std::string& name) const {
                               names.empty() ? "none" : list_some(names), did_you_mean(name, names)));
 }
 
+std::string digest_of_tensors(const std::map<std::string, TensorBytes>& tensors) {
+  Sha256 digest;
+  for (const Named* named : order_in_file(tensors)) digest.update(named->second.bytes.data(), named->second.bytes.size());
+  return digest.hex();
+}
+
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorBytes>& tensors,
                        std::map<std::string, std::string> metadata) {
-  using Named = std::pair<const std::string, TensorBytes>;
-  std::vector<const Named*> order;
-  for (const Named& named : tensors) {
-    const auto& [name, tensor] = named;
-    if (name.empty() || name == metadata_name) throw std::invalid_argument(fmt::format("'{}' cannot name a tensor", name));
-    if (bytes_of(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
-      throw std::invalid_argument(fmt::format("tensor '{}': {} bytes do not fit its type and shape", name, tensor.bytes.size()));
-    }
-    order.push_back(&named);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Named* a, const Named* b) { return size_of(a->second.dtype) > size_of(b->second.dtype); });
-
-  Sha256 digest;
-  for (const Named* named : order) digest.update(named->second.bytes.data(), named->second.bytes.size());
-  metadata[std::string(digest_name)] = digest.hex();
+  const std::vector<const Named*> order = order_in_file(tensors);
+  metadata[std::string(digest_name)] = digest_of_tensors(tensors);
   nlohmann::ordered_json header;
   header[std::string(metadata_name)] = metadata;
   uint64_t offset = 0;

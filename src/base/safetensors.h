@@ -51,4 +51,7 @@ class SafetensorsFile {
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorBytes>& tensors,
                        std::map<std::string, std::string> metadata);
 
+// That digest ahead of writing, for metadata that must name it.
+std::string digest_of_tensors(const std::map<std::string, TensorBytes>& tensors);
+
 }  // namespace l0gm

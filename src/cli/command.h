@@ -26,6 +26,8 @@ void print_result(const Common& common, const nlohmann::json& json, const std::s
 // One file per verb; each adds its subcommand.
 void add_train(CLI::App& app, const Common& common);
 void add_eval(CLI::App& app, const Common& common);
+void add_compact(CLI::App& app, const Common& common);
+void add_bench(CLI::App& app, const Common& common);
 void add_predict(CLI::App& app, const Common& common);
 void add_data(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);

@@ -51,7 +51,9 @@ int run(int argc, char** argv) {
   app.add_flag("--quiet", common.quiet, "no progress, no information; warnings and errors only");
   add_train(app, common);
   add_eval(app, common);
+  add_compact(app, common);
   add_predict(app, common);
+  add_bench(app, common);
   add_data(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });

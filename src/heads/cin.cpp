@@ -76,6 +76,12 @@ CinHead::CinHead(HeadShape shape, const std::vector<int64_t>& maps, int64_t rank
   output_ = register_parameter("output", at::empty({all, shape.members * shape.outputs}).uniform_(-bound, bound));
 }
 
+torch::Tensor CinHead::full_weights(size_t depth) const {
+  if (rank_ == 0) return weights_[depth];
+  const torch::Tensor left = left_[depth].view({-1, maps_[depth], rank_}), right = right_[depth].view({-1, maps_[depth], rank_});
+  return at::einsum("ihl,jhl->jih", {left, right});
+}
+
 torch::Tensor CinHead::pooled(const torch::Tensor& interface) const {
   const torch::Tensor v = shape_.embeddings(interface);
   const int64_t examples = v.size(0), width = shape_.width;

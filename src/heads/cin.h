@@ -21,6 +21,9 @@ class CinHead : public Head {
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   torch::Tensor pooled(const torch::Tensor& interface) const;  // [examples, all maps]
+  const std::vector<int64_t>& maps() const { return maps_; }
+  torch::Tensor full_weights(size_t depth) const;              // [m, H', H], also where they are factors
+  const torch::Tensor& output() const { return output_; }
 
  private:
   HeadShape shape_;

@@ -12,6 +12,8 @@ class FmHead : public Head {
   FmHead(HeadShape shape, bool weighted);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
+  const torch::Tensor& coordinate_weights() const { return coordinate_weights_; }
+  const torch::Tensor& pair_weights() const { return pair_weights_; }
 
  private:
   HeadShape shape_;

@@ -45,15 +45,18 @@ torch::Tensor LinearHead::field_gates(const GatePass& pass) const {
   return by_source.index_select(1, source_of_field_);
 }
 
-torch::Tensor LinearHead::forward(const torch::Tensor&, const Batch& base, GatePass& pass) {
-  const auto& batch = static_cast<const TableBatch&>(base);
-  torch::Tensor terms = terms_->fields(batch);                       // [examples, fields, members * outputs]
-  torch::Tensor statistics = terms_->statistics(batch);              // [examples, statistics]
+LinearHead::Terms LinearHead::terms(const TableBatch& batch, const GatePass& pass) const {
+  Terms terms{terms_->fields(batch), terms_->statistics(batch)};
   if (const torch::Tensor gates = field_gates(pass); gates.defined()) {
-    terms = terms * gates.narrow(1, 0, shape_.fields).unsqueeze(2);
-    statistics = statistics * gates.narrow(1, shape_.fields, shape_.statistics);
+    terms.fields = terms.fields * gates.narrow(1, 0, shape_.fields).unsqueeze(2);
+    terms.statistics = terms.statistics * gates.narrow(1, shape_.fields, shape_.statistics);
   }
-  const torch::Tensor sum = at::addmm(terms.sum(1), statistics, statistic_weights_);
+  return terms;
+}
+
+torch::Tensor LinearHead::forward(const torch::Tensor&, const Batch& base, GatePass& pass) {
+  const Terms all = terms(static_cast<const TableBatch&>(base), pass);
+  const torch::Tensor sum = at::addmm(all.fields.sum(1), all.statistics, statistic_weights_);
   return sum.view({-1, shape_.members, shape_.outputs});
 }
 

@@ -15,6 +15,15 @@ class LinearHead : public Head {
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void settle() override { terms_->settle(); }
 
+  // What each field says, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], as far as gates let them
+  // through; `pass` without a record: all of it.
+  struct Terms {
+    torch::Tensor fields, statistics;
+  };
+  Terms terms(const TableBatch& batch, const GatePass& pass) const;
+  const torch::Tensor& statistic_weights() const { return statistic_weights_; }
+  const FieldEmbeddings& encodings() const { return *terms_; }
+
   // The largest gate of each field's source, [examples or 1, all fields]; undefined while everything is open.
   torch::Tensor field_gates(const GatePass& pass) const;
 
@@ -32,6 +41,7 @@ class TermSumHead : public Head {
   explicit TermSumHead(HeadShape shape);      // shape.width = members * outputs
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
+  const torch::Tensor& statistic_weights() const { return statistic_weights_; }
 
  private:
   HeadShape shape_;

@@ -15,6 +15,8 @@ class SumHead : public Head {
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void settle() override;
+  const torch::Tensor& bias() const { return bias_; }
+  const std::vector<std::shared_ptr<Head>>& branches() const { return branches_; }
 
  private:
   torch::Tensor bias_;  // [members, outputs]

@@ -23,9 +23,14 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   register_module("gate", site_->gate.ptr());
 }
 
+torch::Tensor Model::interface(const Batch& batch, GatePass& pass) {
+  const torch::Tensor r = encoder_->forward(batch, pass);
+  if (site_ == nullptr) return r;
+  return pass.apply(*site_, r, unit_ == UnitKind::fine ? encoder_->fine_index(batch, attach_) : torch::Tensor{});
+}
+
 torch::Tensor Model::forward(const Batch& batch, GatePass& pass) {
-  torch::Tensor r = encoder_->forward(batch, pass);
-  if (site_ != nullptr) r = pass.apply(*site_, r, unit_ == UnitKind::fine ? encoder_->fine_index(batch, attach_) : torch::Tensor{});
+  torch::Tensor r = interface(batch, pass);
   if (is_training()) r = pass.dropout(r, interface_dropout_, interface_place);
   return head_->forward(r, batch, pass);
 }

@@ -15,7 +15,8 @@ class Model : public torch::nn::Module {
  public:
   Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, double interface_dropout, const GateOptions& gate);
 
-  torch::Tensor forward(const Batch& batch, GatePass& pass);  // logits [examples, members, outputs]
+  torch::Tensor forward(const Batch& batch, GatePass& pass);    // logits [examples, members, outputs]
+  torch::Tensor interface(const Batch& batch, GatePass& pass);  // what the head reads, gated: [examples, width]
   std::vector<const GateSite*> sites() const;
   std::vector<torch::Tensor> gate_parameters() const;
   // What training rows never touched is set to something sensible; called before evaluation.
@@ -25,6 +26,7 @@ class Model : public torch::nn::Module {
   UnitKind unit() const { return unit_; }
   Encoder& encoder() { return *encoder_; }
   const Encoder& encoder() const { return *encoder_; }
+  const Head& head() const { return *head_; }
   // Of encoder and head (gates are not part of what is served): all, or with only the dimensions of `kept` (bool [width]).
   int64_t parameter_count() const;
   int64_t parameter_count(const torch::Tensor& kept) const;

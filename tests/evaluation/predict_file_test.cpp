@@ -1,44 +1,78 @@
 #include "evaluation/predict_file.h"
 
 #include <gtest/gtest.h>
+#ifdef L0GM_HAS_ZLIB
+#include <zlib.h>
+#endif
 
+#include <atomic>
+#include <charconv>
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
+#include "base/files.h"
 #include "data/table/csv.h"
 #include "l0gm/error.h"
-#include "training/tiny_run.h"
+#include "support/temporary_folder.h"
 
 namespace l0gm {
 namespace {
 
 namespace fs = std::filesystem;
-using testing_tools::one_thread;
-using testing_tools::tiny_config;
-using testing_tools::train;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+// Probabilities that follow from a row's cells alone. Column x "missing" when empty; colours other than red and blue are unseen.
+class FakePredictor : public Predictor {
+ public:
+  explicit FakePredictor(bool concurrent = true) : concurrent_(concurrent) {
+    schema_.columns.resize(2);
+    schema_.columns[0].name = "x";
+    schema_.columns[1].name = "colour";
+    schema_.classes = {"no", "yes, sir"};
+  }
+  const Schema& schema() const override { return schema_; }
+  bool concurrent() const override { return concurrent_; }
+  char delimiter() const override { return ','; }
+  static float probability(std::string_view x, std::string_view colour) {
+    uint32_t hash = 1;
+    for (const std::string_view cell : {x, colour}) {
+      for (const char c : cell) hash = hash * 31 + static_cast<unsigned char>(c);
+      hash = hash * 31 + 7;
+    }
+    return static_cast<float>(hash % 10007) / 10007.0F;
+  }
+  void predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) override {
+    if (!concurrent_ && std::this_thread::get_id() != caller_) throw std::runtime_error("called from another thread");
+    for (int64_t row = 0; row < rows; ++row, cells += 2, probabilities += 2) {
+      if (cells[0] == "boom") throw UserError("a row that nobody can predict");
+      if (cells[0] == "crash") throw std::runtime_error("our own mistake");
+      if (cells[0] == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      counts.missing[0] += cells[0].empty() ? 1 : 0;
+      counts.unreadable[0] += cells[0] == "many" ? 1 : 0;
+      counts.unseen[1] += cells[1] != "red" && cells[1] != "blue" ? 1 : 0;
+      probabilities[1] = probability(cells[0], cells[1]);
+      probabilities[0] = 1 - probabilities[1];
+    }
+    most_rows_ = std::max(most_rows_.load(), rows);
+  }
+  int64_t most_rows() const { return most_rows_; }
+
+ private:
+  Schema schema_;
+  bool concurrent_;
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::atomic<int64_t> most_rows_ = 0;
+};
+
 class PredictFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string text = "x,colour,y\n";
-    for (int i = 0; i < 300; ++i) {
-      text +=
-          std::to_string(i * 37 % 101) + "," + (i % 3 ? "red" : "blue") + "," + (i * 37 % 101 > 50 ? "yes, sir" : "no") + "\n";
-    }
-    text.replace(text.find("yes, sir"), 8, "\"yes, sir\"");
-    for (size_t at = 0; (at = text.find(",yes, sir", at)) != std::string::npos;) text.replace(at, 9, ",\"yes, sir\"");
-    train(tiny_config({"data.source=csv", "data.train=" + folder_.write("t.csv", text).string(), "data.label=y", "gate.k=6",
-                       "train.lr=0.02", "train.epochs=12"}),
-          folder_.path() / "run");
-    fs::remove(folder_.path() / "t.csv");  // predict never needs the training file
+  nlohmann::json predict(const std::string& input, const PredictFileOptions& options = {}) {
+    return predict_file(predictor_, folder_.write("in.csv", input), out(), options);
   }
-  nlohmann::json predict(const std::string& input, PredictFileOptions options = {}) {
-    LoadedRun run = load_run(folder_.path() / "run", one_thread());
-    return predict_file(run, folder_.write("in.csv", input), out(), options, one_thread());
-  }
-  std::string refusal(const std::string& input) {
-    return message_of<UserError>([&] { predict(input); });
+  std::string refusal(const std::string& input, const PredictFileOptions& options = {}) {
+    return message_of<UserError>([&] { predict(input, options); });
   }
   std::vector<std::string> lines() const {
     std::vector<std::string> result;
@@ -46,52 +80,132 @@ class PredictFile : public testing::Test {
     for (std::string line; std::getline(text, line);) result.push_back(line);
     return result;
   }
+  void expect_no_traces() const {
+    for (const auto& entry : fs::directory_iterator(folder_.path())) EXPECT_FALSE(contains(entry.path().string(), ".tmp")) << entry.path();
+  }
+  static std::string many_rows(int count) {
+    std::string text = "x,colour\n";
+    for (int i = 0; i < count; ++i) {
+      text += std::to_string(i * 37 % 1013) + (i % 3 ? ",red\n" : ",blue\n");
+      if (i % 50 == 0) text += "\n";
+      if (i % 70 == 0) text += "\"two\nlines, \"\"quoted\"\"\",green\r\n";
+    }
+    return text;
+  }
   fs::path out() const { return folder_.path() / "out.csv"; }
+  static PredictFileOptions with(int64_t threads, size_t block_bytes = 0) {
+    PredictFileOptions options;
+    options.threads = threads;
+    options.block_bytes = block_bytes;
+    return options;
+  }
   TemporaryFolder folder_;
+  FakePredictor predictor_;
 };
 
-TEST_F(PredictFile, KeepsTheOrderOfRowsAndNamesTheClasses) {
-  const nlohmann::json result = predict("x,colour\n90,red\n3,red\n80,blue\n");
+TEST_F(PredictFile, WritesEveryRowInOrderWithTheShortestDigits) {
+  const nlohmann::json result = predict("x,colour\n90,red\n3,blue\n80,\n");
   EXPECT_EQ(result["rows"], 3);
+  EXPECT_EQ(result["output"], out().string());
+  EXPECT_GT(result["seconds"].get<double>(), 0);
+  EXPECT_NEAR(result["rows_per_second"].get<double>() * result["seconds"].get<double>(), 3, 1e-6);
   const auto text = lines();
   ASSERT_EQ(text.size(), 4u);
   EXPECT_EQ(text[0], "row,prediction,p_no,\"p_yes, sir\"");
-  EXPECT_TRUE(text[1].starts_with("0,\"yes, sir\",")) << text[1];
-  EXPECT_TRUE(text[2].starts_with("1,no,")) << text[2];
-  EXPECT_TRUE(text[3].starts_with("2,\"yes, sir\",")) << text[3];
+  const std::vector<std::pair<std::string, std::string>> rows = {{"90", "red"}, {"3", "blue"}, {"80", ""}};
   CsvReader reader(out(), {});
-  for (std::vector<std::string_view> cells; reader.next(cells);) {
-    EXPECT_NEAR(std::stod(std::string(cells[2])) + std::stod(std::string(cells[3])), 1, 1e-12);
+  std::vector<std::string_view> cells;
+  for (size_t i = 0; reader.next(cells); ++i) {
+    EXPECT_EQ(cells[0], std::to_string(i));
+    const float wanted = FakePredictor::probability(rows[i].first, rows[i].second);
+    EXPECT_EQ(cells[1], wanted > 1 - wanted ? "yes, sir" : "no");
+    float found = -1;
+    std::from_chars(cells[3].data(), cells[3].data() + cells[3].size(), found);
+    EXPECT_EQ(found, wanted);  // to the last bit
+    EXPECT_LE(cells[3].size(), 12u) << cells[3];
   }
 }
 
-TEST_F(PredictFile, OtherOrdersAndFurtherColumnsAreFine) {
+TEST_F(PredictFile, AnyNumberOfThreadsWritesTheSameBytes) {
+  const std::string input = many_rows(40'000);
+  const nlohmann::json one = predict(input);
+  const std::string wanted = read_file(out());
+  EXPECT_EQ(one["rows"], 40'000 + 572);
+  EXPECT_EQ(one["unseen"], nlohmann::json({{"colour", 572}}));
+  for (const int64_t threads : {2, 5}) {
+    for (const size_t block_bytes : {0, 100, 5000}) {
+      nlohmann::json result = predict(input, with(threads, block_bytes));
+      EXPECT_EQ(result["threads"], threads);
+      EXPECT_EQ(result["rows"], one["rows"]);
+      EXPECT_EQ(result["unseen"], one["unseen"]);
+      ASSERT_EQ(read_file(out()), wanted) << threads << " threads, blocks of " << block_bytes;
+    }
+  }
+  std::istringstream text(wanted);
+  std::string line;
+  std::getline(text, line);
+  for (int64_t row = 0; std::getline(text, line); ++row) ASSERT_TRUE(line.starts_with(std::to_string(row) + ",")) << line;
+}
+
+TEST_F(PredictFile, ASlowBlockIsWaitedFor) {
+  std::string input = "x,colour\nslow,red\n";
+  for (int i = 0; i < 300; ++i) input += std::to_string(i) + ",blue\n";
+  predict(input);
+  const std::string wanted = read_file(out());
+  predict(input, with(3, 20));
+  EXPECT_EQ(read_file(out()), wanted);
+  EXPECT_EQ(lines().size(), 302u);
+}
+
+TEST_F(PredictFile, APredictorForOneThreadIsCalledFromOne) {
+  FakePredictor alone(false);
+  const auto input = folder_.write("in.csv", many_rows(20'000));
+  EXPECT_EQ(predict_file(alone, input, out(), with(4))["threads"], 1);
+  const std::string found = read_file(out());
+  EXPECT_GT(alone.most_rows(), 8000);  // in long batches
+  predict_file(predictor_, input, out(), {});
+  EXPECT_EQ(read_file(out()), found);
+}
+
+TEST_F(PredictFile, OtherOrdersFurtherColumnsAndSpellingsAreFine) {
   predict("x,colour\n90,red\n3,blue\n");
   const std::string plain = read_file(out());
-  predict("colour,note,x\nred,\"a, b\",90\nblue,,3\n");
-  EXPECT_EQ(read_file(out()), plain);
-  predict("y,colour,x\nno,red,90\nnever seen,blue,3\n");  // the label is not looked at
+  for (const std::string input : {"colour,note,x\nred,\"a, b\",90\nblue,,3\n", "y,colour,x\nno,red,90\nnever seen,blue,3",
+                                  "\xEF\xBB\xBFx,colour\r\n90,red\r\n\r\n3,blue\r\n", "\"x\",\"colour\"\n\"90\",\"red\"\n\"3\",blue\n"}) {
+    predict(input);
+    EXPECT_EQ(read_file(out()), plain) << input;
+  }
+  PredictFileOptions options;
+  options.delimiter = ';';
+  predict("x;colour\n90;red\n3;blue\n", options);
   EXPECT_EQ(read_file(out()), plain);
 }
 
-TEST_F(PredictFile, ManyRowsInBlocksAreTheSameRows) {
-  std::string text = "x,colour\n";
-  for (int i = 0; i < 9000; ++i) text += std::to_string(i % 90) + ",red\n";
-  EXPECT_EQ(predict(text)["rows"], 9000);
-  const auto all = lines();
-  ASSERT_EQ(all.size(), 9001u);
-  const auto after_row = [&](size_t i) { return all[i + 1].substr(all[i + 1].find(',')); };
-  EXPECT_EQ(after_row(8910), after_row(0));
-  EXPECT_NE(after_row(8911), after_row(0));
-  EXPECT_TRUE(all[9000].starts_with("8999,")) << all[9000];
+#ifdef L0GM_HAS_ZLIB
+TEST_F(PredictFile, CompressedInputIsTheSame) {
+  const std::string input = many_rows(30'000);
+  predict(input);
+  const std::string wanted = read_file(out());
+  const fs::path path = folder_.path() / "in.csv.gz";
+  gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, input.data(), static_cast<unsigned>(input.size())), static_cast<int>(input.size()));
+  gzclose(file);
+  predict_file(predictor_, path, out(), with(2));
+  EXPECT_EQ(read_file(out()), wanted);
+  fs::resize_file(path, fs::file_size(path) / 2);
+  EXPECT_TRUE(contains(message_of<UserError>([&] { predict_file(predictor_, path, out(), with(2)); }), "in.csv.gz"));
+  EXPECT_EQ(read_file(out()), wanted);
+  expect_no_traces();
 }
+#endif
 
 TEST_F(PredictFile, WhatTrainingNeverSawIsCounted) {
-  const nlohmann::json result = predict("x,colour\n5,green\n6,green\n,red\nmany,blue\n");
-  EXPECT_EQ(result["unseen"], nlohmann::json({{"colour", 2}}));
-  EXPECT_EQ(result["missing"], nlohmann::json({{"x", 1}}));
-  EXPECT_EQ(result["unreadable"], nlohmann::json({{"x", 1}}));
-  EXPECT_EQ(lines().size(), 5u);
+  for (const int64_t threads : {1, 3}) {
+    const nlohmann::json result = predict("x,colour\n5,green\n6,green\n,red\nmany,blue\n", with(threads, 8));
+    EXPECT_EQ(result["unseen"], nlohmann::json({{"colour", 2}}));
+    EXPECT_EQ(result["missing"], nlohmann::json({{"x", 1}}));
+    EXPECT_EQ(result["unreadable"], nlohmann::json({{"x", 1}}));
+  }
 }
 
 TEST_F(PredictFile, AMissingColumnIsRefusedWithTheNearestName) {
@@ -101,60 +215,34 @@ TEST_F(PredictFile, AMissingColumnIsRefusedWithTheNearestName) {
   EXPECT_FALSE(fs::exists(out()));
 }
 
-TEST_F(PredictFile, NothingIsWrittenWhenItFails) {
+TEST_F(PredictFile, TheFirstMistakeIsReportedAndNothingIsWritten) {
   folder_.write("out.csv", "what was there");
-  std::string text = "x,colour\n";
-  for (int i = 0; i < 9000; ++i) text += "1,red\n";
-  EXPECT_TRUE(contains(refusal(text + "1,red,2\n"), "line 9002"));
-  EXPECT_EQ(read_file(out()), "what was there");
-  EXPECT_TRUE(contains(refusal("x,colour\n"), "no rows"));
-  EXPECT_FALSE(refusal("").empty());
-  EXPECT_EQ(read_file(out()), "what was there");
-  for (const auto& entry : fs::directory_iterator(folder_.path()))
-    EXPECT_FALSE(contains(entry.path().string(), ".tmp")) << entry.path();
-}
-
-TEST_F(PredictFile, CalibratedAppliesTheRunsCalibrator) {
-  const std::string input = "x,colour\n90,red\n52,blue\n3,red\n";
-  predict(input);
-  const auto probabilities = [&] {
-    std::vector<double> values;
-    CsvReader reader(out(), {});
-    for (std::vector<std::string_view> cells; reader.next(cells);) {
-      for (size_t c : {2, 3}) values.push_back(std::stod(std::string(cells[c])));
-    }
-    return values;
-  };
-  const std::vector<double> raw = probabilities();
-  PredictFileOptions options;
-  options.calibrated = true;
-  EXPECT_EQ(predict(input, options)["calibrated"], true);
-  const std::vector<double> scaled = probabilities();
-  const LoadedRun run = load_run(folder_.path() / "run", one_thread());
-  ASSERT_EQ(run.calibrator.kind, CalibratorKind::temperature);
-  ASSERT_GT(std::abs(run.calibrator.temperature - 1), 1e-3);
-  for (size_t i = 0; i < raw.size(); i += 2) {
-    std::vector<double> row(raw.begin() + static_cast<std::ptrdiff_t>(i), raw.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-    run.calibrator.apply_to_row(row);
-    EXPECT_NEAR(scaled[i], row[0], 1e-12);
-    EXPECT_NE(scaled[i], raw[i]);
+  const std::string rows = many_rows(9000);
+  const auto line = std::to_string(1 + std::count(rows.begin(), rows.end(), '\n'));
+  for (const int64_t threads : {1, 2, 5}) {
+    const std::string ragged = refusal(rows + "1,red,2\n" + rows.substr(9) + "3\n\xE9\n", with(threads, 3000));
+    EXPECT_TRUE(contains(ragged, "line " + line + ": found 3 cells")) << ragged;
+    const std::string bytes = refusal(rows + "1,caf\xE9\n" + rows.substr(9) + "1\n", with(threads, 3000));
+    EXPECT_TRUE(contains(bytes, "not UTF-8 at line " + line + ", column 6")) << bytes;
+    const std::string quote = refusal(rows + "1,\"red\n" + std::string(50'000, '\n'), with(threads, 3000));
+    EXPECT_TRUE(contains(quote, "line " + line + ", column 3: a quote is opened here")) << quote;
+    const std::string predicted = refusal("x,colour\n1,red\nboom,red\n" + rows.substr(9) + "1\n", with(threads, 16));
+    EXPECT_TRUE(contains(predicted, "a row that nobody can predict")) << predicted;
+    EXPECT_TRUE(contains(predicted, "from line 2 on") || contains(predicted, "from line 3 on")) << predicted;
+    const std::string ours = message_of<std::runtime_error>([&] { predict(rows + "crash,red\n" + rows.substr(9), with(threads, 500)); });
+    EXPECT_EQ(ours, "our own mistake");
+    EXPECT_EQ(read_file(out()), "what was there");
   }
-}
-
-TEST_F(PredictFile, AnotherDelimiter) {
-  predict("x,colour\n90,red\n");
-  const std::string plain = read_file(out());
-  PredictFileOptions options;
-  options.delimiter = ';';
-  predict("x;colour\n90;red\n", options);
-  EXPECT_EQ(read_file(out()), plain);
+  EXPECT_TRUE(contains(refusal("x,colour\n"), "no rows"));
+  EXPECT_TRUE(contains(refusal("x,colour\n\n\n", with(2, 1)), "no rows"));
+  EXPECT_TRUE(contains(refusal(""), "the file is empty"));
+  EXPECT_EQ(read_file(out()), "what was there");
+  expect_no_traces();
 }
 
 TEST_F(PredictFile, TheOutputFolderMustExist) {
-  LoadedRun run = load_run(folder_.path() / "run", one_thread());
-  const std::string message = message_of<UserError>([&] {
-    predict_file(run, folder_.write("in.csv", "x,colour\n1,red\n"), folder_.path() / "none" / "out.csv", {}, one_thread());
-  });
+  const std::string message = message_of<UserError>(
+      [&] { predict_file(predictor_, folder_.write("in.csv", "x,colour\n1,red\n"), folder_.path() / "none" / "out.csv", {}); });
   EXPECT_TRUE(contains(message, "none")) << message;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "data/table/fit.h"

@@ -30,10 +30,9 @@ FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCo
     parts_.push_back(part);
   };
   std::shared_ptr<NumericRows> numeric;
-  std::shared_ptr<PeriodicRows> periodic;
   add(lookups_, "lookups", {FieldKind::categorical, FieldKind::exact, FieldKind::hashed, FieldKind::multi});
   add(numeric, "numeric", {FieldKind::piecewise, FieldKind::plain});
-  add(periodic, "periodic", {FieldKind::periodic});
+  add(periodic_, "periodic", {FieldKind::periodic});
   std::vector<int64_t> order(static_cast<size_t>(embedded_));
   int64_t place = 0;
   for (const auto& part : parts_) {

@@ -18,6 +18,7 @@ class FieldEmbeddings : public Encoder {
   int64_t embedded_fields() const { return embedded_; }
   int64_t field_width() const { return field_width_; }
   int64_t statistic_fields() const { return statistics_; }
+  const PeriodicRows* periodic() const { return periodic_.get(); }  // none: nullptr
   int64_t width() const override { return embedded_ * field_width_ + statistics_; }
 
   // What all encodings of one column, or of one pair of columns, have in common; group units are sources.
@@ -44,6 +45,7 @@ class FieldEmbeddings : public Encoder {
   int64_t field_width_, embedded_ = 0, statistics_ = 0;
   std::vector<std::shared_ptr<FieldRows>> parts_;
   std::shared_ptr<LookupRows> lookups_;                     // one of the parts, or none
+  std::shared_ptr<PeriodicRows> periodic_;                  // likewise
   std::vector<std::string> source_names_;
   std::vector<int64_t> source_of_field_;
   torch::Tensor field_order_;                               // back from the parts' order to the schema's; undefined: the same

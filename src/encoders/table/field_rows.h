@@ -71,6 +71,8 @@ class PeriodicRows : public FieldRows {
   torch::Tensor forward(const TableBatch& batch) const override;
   void settle() override;
   int64_t parameters_per_dimension(const Field&) const override { return 2 * frequencies + 2; }  // frequencies are shared by all dimensions
+  const torch::Tensor& wave_frequencies() const { return frequencies_; }  // [fields, frequencies]
+  const torch::Tensor& wave_map() const { return map_; }                  // [fields, sines then cosines, width]
 
  private:
   torch::Tensor at(const torch::Tensor& slopes) const;   // [examples, fields] -> [examples, fields, width]

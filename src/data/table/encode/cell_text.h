@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -20,6 +21,43 @@ constexpr uint64_t text_hash(std::string_view text) {
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
   return hash ^ (hash >> 31);
+}
+
+// trim() where most cells have nothing to trim, or blanks in front.
+inline std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  const auto is_dark = [](char c) { return static_cast<unsigned char>(c) > ' '; };  // all blanks are ' ' or below
+  return !text.empty() && is_dark(text.front()) && is_dark(text.back()) ? text : trim(text);
+}
+
+// parse_double of what most numbers look like: up to 15 digits, perhaps a minus in front and a point between. The digits and the power of
+// ten are exact, so that their quotient is the nearest double. False, without a word on whether it is a number, for all other texts.
+inline bool read_plain_number(std::string_view text, double& value) {
+  constexpr size_t most_digits = 15;
+  static constexpr std::array<double, most_digits + 1> powers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const bool negative = !text.empty() && text.front() == '-';
+  const size_t begin = negative ? 1 : 0, most = begin + most_digits + 1;
+  if (text.size() <= begin || text.size() > most) return false;
+  int64_t digits = 0;
+  size_t point = text.size();
+  for (size_t i = begin; i < text.size(); ++i) {
+    const auto digit = static_cast<unsigned>(static_cast<unsigned char>(text[i])) - '0';
+    if (digit <= 9) {
+      digits = digits * 10 + digit;
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return false;
+    }
+  }
+  const bool has_point = point < text.size();
+  const size_t count = text.size() - begin - (has_point ? 1 : 0);
+  if (count == 0 || count > most_digits) return false;
+  const auto whole = static_cast<double>(digits);
+  value = has_point ? whole / powers[text.size() - point - 1] : whole;
+  if (negative) value = -value;
+  return true;
 }
 
 constexpr int64_t most_buckets = int64_t{1} << 28;

@@ -15,12 +15,15 @@ double number_of(const Json& value, std::string_view where, const char* key) {
   return result;
 }
 
+[[noreturn]] void refuse_count(std::string_view found, std::string_view where, const char* key, int64_t least, int64_t most) {
+  const std::string up_to = most < INT64_MAX ? fmt::format(" to {}", most) : "";
+  refuse(where, fmt::format("'{}' is or holds {}, wanted a whole number from {}{}", key, found, least, up_to));
+}
+
 int64_t count_of(const Json& value, std::string_view where, const char* key, int64_t least, int64_t most) {
   const bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t{INT64_MAX} : value.is_number_integer();
   if (fits && value.get<int64_t>() >= least && value.get<int64_t>() <= most) return value.get<int64_t>();
-  const std::string up_to = most < INT64_MAX ? fmt::format(" to {}", most) : "";
-  const std::string found = value.is_structured() ? value.type_name() : value.dump().substr(0, 40);
-  refuse(where, fmt::format("'{}' is or holds {}, wanted a whole number from {}{}", key, found, least, up_to));
+  refuse_count(value.is_structured() ? value.type_name() : value.dump().substr(0, 40), where, key, least, most);
 }
 
 }  // namespace
@@ -73,6 +76,12 @@ std::vector<int64_t> counts(const Json& json, std::string_view where, const char
   std::vector<int64_t> result;
   for (const Json& item : array(json, where, key)) result.push_back(count_of(item, where, key, least, most));
   return result;
+}
+
+void check_counts(const std::vector<int64_t>& values, std::string_view where, const char* key, int64_t least, int64_t most) {
+  for (const int64_t value : values) {
+    if (value < least || value > most) refuse_count(std::to_string(value), where, key, least, most);
+  }
 }
 
 void check_unique(const std::vector<std::string>& values, std::string_view where, const char* key) {

@@ -1,63 +1,17 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
 
 #include "base/text.h"
 #include "data/table/encode/cell_text.h"
+#include "data/table/encode/number_column.h"
 #include "data/table/encode/schema.h"
 #include "data/table/encode/statistics.h"
+#include "data/table/encode/text_column.h"
 
 namespace l0gm {
-namespace {
-
-struct Code {
-  int32_t code;
-  float slope;
-};
-
-// Halves keep the difference of two huge numbers finite.
-double position(double value, double low, double high) {
-  const double width = high * 0.5 - low * 0.5;
-  return width > 0 ? (value * 0.5 - low * 0.5) / width : 0.0;
-}
-
-Code piecewise(const std::vector<double>& edges, double value) {
-  const auto above = std::upper_bound(edges.begin() + 1, edges.end() - 1, value);  // inner edges: the outer bins take the rest
-  const auto bin = above - edges.begin() - 1;
-  return {static_cast<int32_t>(1 + bin), static_cast<float>(std::clamp(position(value, *(above - 1), *above), -2.0, 3.0))};
-}
-
-Code plain(const Field& field, double value) {
-  return {1, static_cast<float>(std::clamp((value - field.mean) / field.deviation, -8.0, 8.0))};
-}
-
-// Vocabularies begin at 2; 1 stands for what they do not have.
-template <class Lookup, class Key>
-int32_t code_in(const Lookup& lookup, const Key& key) {
-  const auto found = lookup.find(key);
-  return found == lookup.end() ? 1 : found->second;
-}
-
-// Texts seen so far, of any number up to most_slots, without allocating or clearing memory for each cell.
-class SeenTexts {
- public:
-  bool add(std::string_view text) {  // false when it was there
-    for (size_t i = 0; i < count_; ++i) {
-      if (std::string_view(parts_[i].data, parts_[i].size) == text) return false;
-    }
-    if (count_ < parts_.size()) parts_[count_++] = {text.data(), text.size()};
-    return true;
-  }
-
- private:
-  struct Part {
-    const char* data;
-    size_t size;
-  };
-  std::array<Part, static_cast<size_t>(most_slots)> parts_;
-  size_t count_ = 0;
-};
-
-}  // namespace
 
 MissingMarks::MissingMarks(std::span<const std::string> marks, std::span<const std::string> further) {
   for (const auto& part : {marks, further}) {
@@ -67,6 +21,7 @@ MissingMarks::MissingMarks(std::span<const std::string> marks, std::span<const s
         empty_ = true;
       } else {
         first_[static_cast<unsigned char>(text.front())] = true;
+        longest_ = std::max(longest_, text.size());
         marks_.emplace_back(text);
       }
     }
@@ -77,107 +32,167 @@ bool MissingMarks::among_marks(std::string_view cell) const {
   return std::find(marks_.begin(), marks_.end(), cell) != marks_.end();
 }
 
-RowEncoder::RowEncoder(Schema schema) : schema_(std::move(schema)) {
-  column_fields_.resize(schema_.columns.size());
-  const std::vector<int64_t> slots = slots_of_fields(schema_);
-  for (const Field& field : schema_.fields) {
-    if (field.kind == FieldKind::statistic) break;  // these are behind all others
-    column_fields_[static_cast<size_t>(field.column)].push_back(tables_.size());
-    FieldTable& table = tables_.emplace_back();
-    table.slot = slots[tables_.size() - 1];
-    table.texts.reserve(field.vocabulary.size());
-    for (size_t i = 0; i < field.vocabulary.size(); ++i) table.texts.emplace(field.vocabulary[i], static_cast<int32_t>(i + 2));
-    table.numbers.reserve(field.values.size());
-    for (size_t i = 0; i < field.values.size(); ++i) table.numbers.emplace(field.values[i], static_cast<int32_t>(i + 2));
+// Columns are sorted by what they ask for: three loops, in each of which all columns take the same way.
+struct RowEncoder::Tables {
+  Schema schema;  // columns point into it: it stays where it is
+  std::vector<MissingMarks> marks;  // per column
+  std::vector<CodeColumn> code_columns;
+  std::vector<NumberColumn> number_columns;
+  std::vector<SeveralColumn> several_columns;
+  std::vector<size_t> places;       // per column: where it stands among those of its kind
+  std::vector<int32_t> in_order;    // positions of cells that stand as the columns do
+  TextCodes classes;
+  std::optional<StatisticEncoder> statistics;
+
+  explicit Tables(Schema schema_);
+  Tables(const Tables&) = delete;
+  void add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields);
+  // Source says what the row holds: code(column), number(column index) and cell(column) for the three kinds, and counts what it leaves out.
+  template <class Source>
+  void encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const;
+};
+
+RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes(schema.classes) {
+  const std::vector<int64_t> slots = slots_of_fields(schema);
+  std::vector<std::vector<std::pair<const Field*, int64_t>>> fields(schema.columns.size());  // those with codes, and their slots
+  for (size_t f = 0; f < slots.size() && schema.fields[f].kind != FieldKind::statistic; ++f) {  // statistics are behind all others
+    fields[static_cast<size_t>(schema.fields[f].column)].emplace_back(&schema.fields[f], slots[f]);
   }
-  for (const Column& column : schema_.columns) missing_marks_.emplace_back(schema_.missing_marks, column.missing_marks);
-  for (size_t i = 0; i < schema_.classes.size(); ++i) classes_.emplace(schema_.classes[i], static_cast<int32_t>(i));
-  if (!schema_.statistics.empty()) statistics_ = std::make_shared<const StatisticEncoder>(schema_);
+  for (size_t c = 0; c < fields.size(); ++c) add_column(c, fields[c]);
+  if (!schema.statistics.empty()) statistics.emplace(schema);
 }
 
+void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields) {
+  marks.emplace_back(schema.missing_marks, schema.columns[column].missing_marks);
+  in_order.push_back(static_cast<int32_t>(column));
+  if (schema.columns[column].type == ColumnType::numeric) {
+    places.push_back(number_columns.size());
+    NumberColumn& added = number_columns.emplace_back(column);
+    for (const auto& [field, slot] : fields) added.add(*field, slot);
+    added.compute_known();
+  } else if (fields.size() == 1 && fields[0].first->kind != FieldKind::multi) {
+    places.push_back(code_columns.size());
+    code_columns.emplace_back(*fields[0].first, fields[0].second);
+  } else {
+    places.push_back(several_columns.size());
+    SeveralColumn& added = several_columns.emplace_back(column);
+    for (const auto& [field, slot] : fields) added.add(*field, slot);
+  }
+}
+
+template <class Source>
+void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const {
+  for (const CodeColumn& column : code_columns) {
+    const int32_t code = source.code(column);
+    if (code == 1 && counts != nullptr && !column.hashed) [[unlikely]] ++counts->unseen[column.column];
+    codes[column.slot] = code;
+    slopes[column.slot] = 0.0F;
+  }
+  for (const NumberColumn& column : number_columns) column.encode(source.number(column.column()), codes, slopes);
+  for (const SeveralColumn& column : several_columns) {
+    column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
+  }
+  if (statistics) statistics->encode(codes, slopes);
+}
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+class TextSource {
+ public:
+  TextSource(const std::string_view* cells, const int32_t* positions, const std::vector<MissingMarks>& marks, RowEncoder::Counts* counts)
+      : cells_(cells), positions_(positions), marks_(marks.data()), counts_(counts) {}
+
+  int32_t code(const CodeColumn& column) const {
+    const std::string_view text = text_of(column.column);
+    return is_missing(column.column, text) ? 0 : column.of_text(text);
+  }
+  double number(size_t column) const {
+    const std::string_view text = text_of(column);
+    if (is_missing(column, text)) return not_a_number;
+    double value = 0;
+    if (read_plain_number(text, value)) return value;
+    const std::optional<double> parsed = parse_double(text);
+    if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
+    return parsed.value_or(not_a_number);
+  }
+  TextCell cell(const SeveralColumn& column) const {
+    const std::string_view text = text_of(column.column());
+    return {.text = text, .missing = is_missing(column.column(), text)};
+  }
+
+ private:
+  std::string_view text_of(size_t column) const { return trimmed(cells_[positions_[column]]); }
+  bool is_missing(size_t column, std::string_view text) const {
+    const bool missing = marks_[column].contains(text);
+    if (missing && counts_ != nullptr) ++counts_->missing[column];
+    return missing;
+  }
+  const std::string_view* cells_;
+  const int32_t* positions_;
+  const MissingMarks* marks_;
+  RowEncoder::Counts* counts_;
+};
+
+class NumberSource {
+ public:
+  NumberSource(const double* numbers, const int32_t* positions, RowEncoder::Counts* counts)
+      : numbers_(numbers), positions_(positions), counts_(counts) {}
+
+  int32_t code(const CodeColumn& column) const {
+    return code_from_number(number_of(column.column), column.codes, column.hashed, column.column, counts_);
+  }
+  double number(size_t column) const {
+    const double value = number_of(column);
+    if (counts_ != nullptr && std::isnan(value)) [[unlikely]] ++counts_->missing[column];
+    return value;
+  }
+  TextCell cell(const SeveralColumn& column) const { return column.from_number(number_of(column.column()), counts_); }
+
+ private:
+  double number_of(size_t column) const { return numbers_[positions_[column]]; }
+  const double* numbers_;
+  const int32_t* positions_;
+  RowEncoder::Counts* counts_;
+};
+
+}  // namespace
+
+RowEncoder::RowEncoder(Schema schema) : tables_(std::make_shared<const Tables>(std::move(schema))) {}
+
+const Schema& RowEncoder::schema() const { return tables_->schema; }
+
 RowEncoder::Counts RowEncoder::empty_counts() const {
-  const std::vector<int64_t> zeros(schema_.columns.size(), 0);
+  const std::vector<int64_t> zeros(schema().columns.size(), 0);
   return {zeros, zeros, zeros};
 }
 
-RowEncoder::Cell RowEncoder::read(size_t column, std::string_view text, Counts* counts) const {
-  Cell cell{trim(text), 0, false};
-  cell.missing = missing_marks_[column].contains(cell.text);
-  if (cell.missing) {
-    if (counts != nullptr) ++counts->missing[column];
-  } else if (schema_.columns[column].type == ColumnType::numeric) {
-    const auto number = parse_double(cell.text);
-    cell.missing = !number || std::isnan(*number);
-    if (number) cell.number = *number;
-    if (cell.missing && counts != nullptr) ++(number ? counts->missing : counts->unreadable)[column];
-  }
-  return cell;
+void RowEncoder::encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
+  if (positions == nullptr) positions = tables_->in_order.data();
+  tables_->encode(TextSource(cells, positions, tables_->marks, counts), codes, slopes, counts);
 }
 
-void RowEncoder::encode_multi(size_t f, const Cell& cell, int32_t* codes, float* slopes, Counts* counts) const {
-  const Field& field = schema_.fields[f];
-  const auto column = static_cast<size_t>(field.column);
-  const Lookup& lookup = tables_[f].texts;
-  codes += tables_[f].slot;
-  slopes += tables_[f].slot;
-  int64_t used = 0;
-  bool unseen = false;
-  SeenTexts strangers;  // those of the vocabulary are told apart by their codes
-  const auto take = [&](std::string_view value) {
-    const int32_t code = code_in(lookup, value);
-    const bool again = code == 1 ? !strangers.add(value) : std::find(codes, codes + used, code) != codes + used;
-    if (again) return true;
-    const bool fits = used < field.slots;
-    if (fits) codes[used++] = code;
-    unseen = unseen || code == 1 || !fits;
-    return fits;
-  };
-  if (!cell.missing) each_value(cell.text, field.separator, missing_marks_[column], take);
-  if (counts != nullptr) {
-    if (used == 0 && !cell.missing) ++counts->missing[column];
-    if (unseen) ++counts->unseen[column];
-  }
-  if (used == 0) codes[used++] = 0;
-  std::fill_n(slopes, used, 1.0F / static_cast<float>(used));
-  std::fill(codes + used, codes + field.slots, 0);
-  std::fill(slopes + used, slopes + field.slots, 0.0F);
+void RowEncoder::encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
+  if (positions == nullptr) positions = tables_->in_order.data();
+  tables_->encode(NumberSource(numbers, positions, counts), codes, slopes, counts);
 }
 
-void RowEncoder::encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts) const {
-  for (size_t c = 0; c < schema_.columns.size(); ++c) {
-    const Cell cell = read(c, cells[c], counts);
-    for (const size_t f : column_fields_[c]) {
-      const Field& field = schema_.fields[f];
-      const FieldTable& table = tables_[f];
-      if (field.kind == FieldKind::multi) {
-        encode_multi(f, cell, codes, slopes, counts);
-        continue;
-      }
-      Code result{0, 0.0F};
-      if (cell.missing) {
-        // code 0
-      } else if (field.kind == FieldKind::piecewise) {
-        result = piecewise(field.edges, cell.number);
-      } else if (field.kind == FieldKind::plain || field.kind == FieldKind::periodic) {
-        result = plain(field, cell.number);
-      } else if (field.kind == FieldKind::exact) {
-        result.code = code_in(table.numbers, cell.number);
-      } else if (field.kind == FieldKind::hashed) {
-        result.code = bucket_code(cell.text, field.buckets);
-      } else {
-        result.code = code_in(table.texts, cell.text);
-        if (result.code == 1 && counts != nullptr) ++counts->unseen[c];
-      }
-      codes[table.slot] = result.code;
-      slopes[table.slot] = result.slope;
-    }
+int32_t RowEncoder::code_of(size_t column, std::string_view text) const {
+  if (schema().columns.at(column).type == ColumnType::numeric) {
+    throw std::logic_error("code_of: column '" + schema().columns[column].name + "' is numeric");
   }
-  if (statistics_) statistics_->encode(codes, slopes);
+  const std::string_view cell = trimmed(text);
+  const MissingMarks& marks = tables_->marks[column];
+  if (marks.contains(cell)) return 0;
+  const size_t place = tables_->places[column];
+  const bool has_one_code = place < tables_->code_columns.size() && tables_->code_columns[place].column == column;
+  return has_one_code ? tables_->code_columns[place].of_text(cell) : tables_->several_columns[place].code_of(cell, marks);
 }
 
 int32_t RowEncoder::class_of(std::string_view label) const {
-  const auto found = classes_.find(trim(label));
-  return found == classes_.end() ? -1 : found->second;
+  const int32_t code = tables_->classes.code(trimmed(label));
+  return code == 1 ? -1 : code - 2;
 }
 
 }  // namespace l0gm

@@ -120,11 +120,9 @@ Field field_from_json(const Json& json, std::string_view where, const std::vecto
   return field;
 }
 
-Json statistic_to_json(const Statistic& statistic) {
-  Json json = {{"first", statistic.first},
-               {"keys", statistic.keys},
-               {"counts", statistic.counts},
-               {"class_counts", statistic.class_counts}};
+Json statistic_to_json(const Statistic& statistic, bool with_arrays) {
+  Json json = {{"first", statistic.first}};
+  if (with_arrays) json.update({{"keys", statistic.keys}, {"counts", statistic.counts}, {"class_counts", statistic.class_counts}});
   if (statistic.second >= 0) json["second"] = statistic.second;
   return json;
 }
@@ -136,8 +134,23 @@ int64_t rows_of_key_field(const Schema& schema, int64_t field, std::string_view 
   refuse(where, fmt::format("it refers to field {}, which is none of categorical, exact or hashed", field));
 }
 
-// `schema` has its fields and classes already.
-Statistic statistic_from_json(const Json& json, std::string_view where, const Schema& schema) {
+void take_arrays(Statistic& statistic, const Json& json, std::string_view where, int64_t most_keys, Statistic* beside) {
+  if (beside == nullptr || json.contains("keys")) {
+    statistic.keys = counts(json, where, "keys", 0, most_keys - 1);
+    statistic.counts = counts(json, where, "counts", 1, most_rows);
+    statistic.class_counts = counts(json, where, "class_counts", 0, most_rows);
+    return;
+  }
+  statistic.keys = std::move(beside->keys);
+  statistic.counts = std::move(beside->counts);
+  statistic.class_counts = std::move(beside->class_counts);
+  check_counts(statistic.keys, where, "keys", 0, most_keys - 1);
+  check_counts(statistic.counts, where, "counts", 1, most_rows);
+  check_counts(statistic.class_counts, where, "class_counts", 0, most_rows);
+}
+
+// `schema` has its fields and classes already. beside: the arrays, when they are not part of the JSON.
+Statistic statistic_from_json(const Json& json, std::string_view where, const Schema& schema, Statistic* beside) {
   Statistic statistic;
   statistic.first = count(json, where, "first");
   int64_t most_keys = rows_of_key_field(schema, statistic.first, where);
@@ -146,9 +159,7 @@ Statistic statistic_from_json(const Json& json, std::string_view where, const Sc
     if (statistic.second == statistic.first) refuse(where, "'first' and 'second' are the same field");
     most_keys *= rows_of_key_field(schema, statistic.second, where);
   }
-  statistic.keys = counts(json, where, "keys", 0, most_keys - 1);
-  statistic.counts = counts(json, where, "counts", 1, most_rows);
-  statistic.class_counts = counts(json, where, "class_counts", 0, most_rows);
+  take_arrays(statistic, json, where, most_keys, beside);
   const std::vector<int64_t>& keys = statistic.keys;
   if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()) != keys.end()) refuse(where, "'keys' do not increase");
   const auto tracked = static_cast<size_t>(schema.tracked_classes());
@@ -240,17 +251,17 @@ int64_t Schema::slope_slots() const {
   return code_slots() + std::count_if(fields.begin(), fields.end(), [](const Field& field) { return field.kind == FieldKind::statistic; });
 }
 
-nlohmann::json Schema::to_json() const {
+nlohmann::json Schema::to_json(bool with_statistic_arrays) const {
   Json json = {{"label", label}, {"classes", classes}, {"class_rows", class_rows}, {"missing_marks", missing_marks}};
   json["smoothing"] = smoothing;
   json["columns"] = json["fields"] = json["statistics"] = Json::array();
   for (const Column& column : columns) json["columns"].push_back(column_to_json(column));
   for (const Field& field : fields) json["fields"].push_back(field_to_json(field));
-  for (const Statistic& statistic : statistics) json["statistics"].push_back(statistic_to_json(statistic));
+  for (const Statistic& statistic : statistics) json["statistics"].push_back(statistic_to_json(statistic, with_statistic_arrays));
   return json;
 }
 
-Schema Schema::from_json(const nlohmann::json& json) {
+Schema Schema::from_json(const nlohmann::json& json, std::vector<Statistic>* arrays) {
   Schema schema;
   schema.label = text(json, "top level", "label");
   schema.classes = texts(json, "top level", "classes");
@@ -267,8 +278,13 @@ Schema Schema::from_json(const nlohmann::json& json) {
     schema.fields.push_back(field_from_json(item, fmt::format("field {}", index++), schema.columns));
   }
   index = 0;
-  for (const Json& item : array(json, "top level", "statistics")) {
-    schema.statistics.push_back(statistic_from_json(item, fmt::format("statistic {}", index++), schema));
+  const Json& statistics = array(json, "top level", "statistics");
+  if (arrays != nullptr && arrays->size() != statistics.size()) {
+    refuse("statistics", fmt::format("found arrays of {}, wanted those of {}", arrays->size(), statistics.size()));
+  }
+  for (const Json& item : statistics) {
+    Statistic* const beside = arrays == nullptr ? nullptr : &(*arrays)[index];
+    schema.statistics.push_back(statistic_from_json(item, fmt::format("statistic {}", index++), schema, beside));
   }
   check_whole(schema);
   return schema;

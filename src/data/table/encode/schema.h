@@ -2,14 +2,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "l0gm/options.h"
@@ -89,8 +86,11 @@ struct Schema {
   int64_t slope_slots() const;              // slopes of one encoded row: the same and one per statistic field, at the end
   int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }
 
-  nlohmann::json to_json() const;
-  static Schema from_json(const nlohmann::json& json);  // UserError when something is absent, of the wrong type or inconsistent
+  // Without statistic arrays: keys, counts and class_counts are left out, to be stored beside the JSON.
+  nlohmann::json to_json(bool with_statistic_arrays = true) const;
+  // UserError when something is absent, of the wrong type or inconsistent. arrays: one per statistic, only keys, counts and class_counts
+  // filled, for those whose JSON has none; moved from.
+  static Schema from_json(const nlohmann::json& json, std::vector<Statistic>* arrays = nullptr);
 };
 
 // The first slot of each field in an encoded row; statistics: of its slope.
@@ -114,24 +114,24 @@ class MissingMarks {
   MissingMarks(std::span<const std::string> marks, std::span<const std::string> further);
   bool contains(std::string_view cell) const {
     if (cell.empty()) return empty_;
-    return first_[static_cast<unsigned char>(cell.front())] && among_marks(cell);
+    // One branch for both: a first letter alone is hard to foresee.
+    return (first_[static_cast<unsigned char>(cell.front())] & (cell.size() <= longest_)) && among_marks(cell);
   }
 
  private:
   bool among_marks(std::string_view cell) const;
   std::array<bool, 256> first_{};
   bool empty_ = false;
+  size_t longest_ = 0;
   std::vector<std::string> marks_;
 };
 
-class StatisticEncoder;
-
-// Turns rows into codes. Immutable and safe to share between threads.
+// Turns rows into codes. Immutable and safe to share between threads; copies share their tables. Encoding allocates nothing.
 class RowEncoder {
  public:
   explicit RowEncoder(Schema schema);
-  const Schema& schema() const { return schema_; }
-  int64_t fields() const { return static_cast<int64_t>(schema_.fields.size()); }
+  const Schema& schema() const;
+  int64_t fields() const { return static_cast<int64_t>(schema().fields.size()); }
 
   struct Counts {  // what a file brought that training had not seen; added up by the caller
     std::vector<int64_t> unseen;      // per column: cells with a category not in the vocabulary (so also one too rare in training)
@@ -140,35 +140,21 @@ class RowEncoder {
   };
   Counts empty_counts() const;
 
-  // cells[i] belongs to schema().columns[i]; writes schema().code_slots() codes and schema().slope_slots() slopes.
-  void encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts = nullptr) const;
+  // cells[i], or cells[positions[i]], belongs to schema().columns[i]; writes schema().code_slots() codes and schema().slope_slots() slopes.
+  void encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts = nullptr,
+              const int32_t* positions = nullptr) const;
+  // The same from numbers: a numeric column's value (NaN: missing), any other column's code as code_of gives it (NaN: missing; not a whole
+  // number or outside the field's codes: unseen, for hashed columns: missing, counted as unreadable). `multi`: its single value's code.
+  void encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts = nullptr,
+                      const int32_t* positions = nullptr) const;
+  // The code of a text in a column that is not numeric (in its first field): 0 missing, 1 unseen, 2 … by vocabulary; hashed: 1 … by hash.
+  // `multi`: of a cell with a single value; several together are unseen.
+  int32_t code_of(size_t column, std::string_view text) const;
   int32_t class_of(std::string_view label) const;  // -1 when it is none of schema().classes
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  using Lookup = std::unordered_map<std::string, int32_t, Hash, std::equal_to<>>;
-  struct FieldTable {
-    int64_t slot = 0;                                  // where the field's first code goes
-    Lookup texts;                                      // categorical, multi
-    std::unordered_map<double, int32_t> numbers;       // exact
-  };
-  struct Cell {
-    std::string_view text;                             // trimmed
-    double number = 0;                                 // of a numeric column
-    bool missing = false;
-  };
-  Cell read(size_t column, std::string_view text, Counts* counts) const;
-  void encode_multi(size_t field, const Cell& cell, int32_t* codes, float* slopes, Counts* counts) const;
-
-  Schema schema_;
-  std::vector<FieldTable> tables_;                     // per field that has codes
-  std::vector<MissingMarks> missing_marks_;            // per column
-  std::vector<std::vector<size_t>> column_fields_;     // per column: its fields that have codes
-  Lookup classes_;
-  std::shared_ptr<const StatisticEncoder> statistics_; // none without statistics
+  struct Tables;
+  std::shared_ptr<const Tables> tables_;
 };
 
 }  // namespace l0gm

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <string>
 #include <vector>
+
+#include "base/random.h"
+#include "base/text.h"
 
 namespace l0gm {
 namespace {
@@ -48,6 +53,49 @@ TEST(EachValue, SplitsTrimsAndLeavesOutWhatIsMissing) {
 TEST(CanSeparate, OneAsciiCharacterThatFilesDoNotUse) {
   for (const char c : {'|', ';', ' ', '\t', ',', '/'}) EXPECT_TRUE(can_separate(c)) << c;
   for (const char c : {'"', '\n', '\r', '\0', '\x7F', '\xE4'}) EXPECT_FALSE(can_separate(c)) << static_cast<int>(c);
+}
+
+TEST(Trimmed, IsTrim) {
+  RandomStream random(6);
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (uint64_t k = random.below(7); k > 0; --k) text += " \t\r\n\v\f\x01x\xC3"[random.below(9)];
+    ASSERT_EQ(trimmed(text), trim(text));
+  }
+  EXPECT_EQ(trimmed(std::string_view()), "");
+}
+
+TEST(ReadPlainNumber, EveryBitAsParseDouble) {
+  RandomStream random(7);
+  int read = 0;
+  for (int i = 0; i < 200000; ++i) {
+    std::string text(random.below(4) == 0 ? "-" : "");
+    const uint64_t size = random.below(18), point = random.below(2 * size + 1);
+    for (uint64_t k = 0; k < size; ++k) {
+      if (k == point) text += '.';
+      text += static_cast<char>('0' + random.below(10));
+    }
+    if (random.below(50) == 0) text.insert(random.below(text.size() + 1), 1, "-+.eE x"[random.below(7)]);
+    double value = NAN;
+    if (!read_plain_number(text, value)) continue;
+    ++read;
+    const auto wanted = parse_double(text);
+    ASSERT_TRUE(wanted.has_value()) << text;
+    ASSERT_EQ(std::bit_cast<uint64_t>(value), std::bit_cast<uint64_t>(*wanted)) << text;
+  }
+  EXPECT_GT(read, 120000);
+}
+
+TEST(ReadPlainNumber, ReadsWhatIsOrdinaryAndLeavesTheRest) {
+  double value = NAN;
+  for (const char* text : {"0", "39", "-7", "215646", "0.25", "-0", "123456789012345", "-1234567890.12345", "5.", ".5"}) {
+    EXPECT_TRUE(read_plain_number(text, value)) << text;
+    EXPECT_EQ(value, *parse_double(text)) << text;
+  }
+  for (const char* text : {"", "-", ".", "-.", "1.2.3", "1e3", "+1", "inf", "nan", " 1", "1 ", "--1", "1234567890123456", "0000000000000001",
+                           "12345678.12345678", "\xB2", "/", ":"}) {
+    EXPECT_FALSE(read_plain_number(text, value)) << text;
+  }
 }
 
 }  // namespace

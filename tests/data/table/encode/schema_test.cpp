@@ -262,6 +262,7 @@ TEST(Schema, MoreThanTwoClassesAreAllCounted) {
 TEST(Schema, WhatIsAcceptedCanBeEncoded) {
   const Json whole = example().to_json(), leaves = whole.flatten();
   const std::string_view cells[] = {"red", "0.2", "40", "u7", "x;new;y z;more;"};
+  const double numbers[] = {4, 0.2, 40, 1000, 3};
   int accepted = 0, refused = 0;
   for (const auto& [path, unused] : leaves.items()) {
     for (const Json& value : {Json(), Json(-1), Json(0), Json(1), Json(3), Json(INT64_MAX), Json(UINT64_MAX), Json(1e308), Json("x"),
@@ -273,14 +274,19 @@ TEST(Schema, WhatIsAcceptedCanBeEncoded) {
         const Schema& schema = encoder.schema();
         std::vector<int32_t> codes(static_cast<size_t>(schema.code_slots()), -1);
         std::vector<float> slopes(static_cast<size_t>(schema.slope_slots()), NAN);
-        encoder.encode(cells, codes.data(), slopes.data());
-        size_t slot = 0;
-        for (const Field& field : schema.fields) {
-          for (int64_t i = 0; i < field.slots && field.kind != FieldKind::statistic; ++i, ++slot) {
-            EXPECT_TRUE(codes[slot] >= 0 && codes[slot] < field.rows()) << path << " = " << value;
+        const auto expect_inside = [&] {
+          size_t slot = 0;
+          for (const Field& field : schema.fields) {
+            for (int64_t i = 0; i < field.slots && field.kind != FieldKind::statistic; ++i, ++slot) {
+              EXPECT_TRUE(codes[slot] >= 0 && codes[slot] < field.rows()) << path << " = " << value;
+            }
           }
-        }
-        for (const float slope : slopes) EXPECT_TRUE(std::isfinite(slope)) << path << " = " << value;
+          for (const float slope : slopes) EXPECT_TRUE(std::isfinite(slope)) << path << " = " << value;
+        };
+        encoder.encode(cells, codes.data(), slopes.data());
+        expect_inside();
+        encoder.encode_numbers(numbers, codes.data(), slopes.data());
+        expect_inside();
         ++accepted;
       } catch (const UserError&) {
         ++refused;

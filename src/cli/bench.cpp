@@ -1,0 +1,48 @@
+#include "cli/command.h"
+#include "data/table/source.h"
+#include "evaluation/latency.h"
+
+namespace l0gm {
+
+namespace {
+
+struct LatencyArguments {
+  std::string model, input, delimiter;
+  LatencyOptions options;
+};
+
+void run_latency(LatencyArguments& arguments, const Common& common) {
+  arguments.options.input = arguments.input;
+  if (!arguments.delimiter.empty()) {
+    DataOptions spelled;
+    spelled.delimiter = arguments.delimiter;
+    arguments.options.delimiter = delimiter_of(spelled);
+  }
+  const nlohmann::json result = measure_latency(arguments.model, arguments.options);
+  print_result(common, result, describe_latency(result));
+}
+
+void add_latency(CLI::App& bench, const Common& common) {
+  auto arguments = std::make_shared<LatencyArguments>();
+  CLI::App* verb = bench.add_subcommand("latency", "microseconds per example: median and 99th percentile, rows of numbers and of text");
+  verb->add_option("model", arguments->model, "compact model (.l0gm)")->required();
+  verb->add_option("--batch", arguments->options.batches, "rows of one call, e.g. 1,64,1024")->delimiter(',')
+      ->allow_extra_args(false)->capture_default_str();
+  verb->add_option("--threads", arguments->options.threads, "threads that one call may use")->capture_default_str();
+  verb->add_option("--input", arguments->input, "table to take rows from; default: rows made from the model's vocabularies and ranges");
+  verb->add_option("--delimiter", arguments->delimiter, "of the input; default: as in training");
+  verb->add_option("--runs", arguments->options.runs, "runs that are measured, per batch")->capture_default_str();
+  verb->add_option("--warmup", arguments->options.warmup, "runs before them that are not")->capture_default_str();
+  verb->add_flag("--calibrated", arguments->options.calibrated, "with the stored calibrator applied");
+  verb->callback([arguments, &common] { run_latency(*arguments, common); });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, const Common& common) {
+  CLI::App* verb = app.add_subcommand("bench", "measure a model's speed");
+  verb->require_subcommand(1);
+  add_latency(*verb, common);
+}
+
+}  // namespace l0gm

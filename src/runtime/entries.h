@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "runtime/table_net.h"
+
+// Which rows of its column's table a cell picks: the one place that knows, for the reference and for the kernels.
+namespace l0gm {
+
+// A number's rows. Formed without branches, since known values and others take turns from row to row.
+struct NumberRows {
+  int32_t exact_slot = 0, value_slot = 0;
+  int32_t least_known = std::numeric_limits<int32_t>::max();  // codes from here on are known values; without any: none is
+  int32_t known_shift = 0, direction_shift = 0;               // from a code to its row
+
+  explicit NumberRows(const NetColumn& column)
+      : exact_slot(static_cast<int32_t>(column.code_slot < 0 ? column.value_slot : column.code_slot)),
+        value_slot(static_cast<int32_t>(column.value_slot)),
+        known_shift(static_cast<int32_t>(column.row_of_known(0))),
+        direction_shift(static_cast<int32_t>(column.first_factor_row() - 1)) {
+    if (column.code_slot >= 0) least_known = 2;
+  }
+  bool known(const int32_t* codes) const { return codes[exact_slot] >= least_known; }
+  bool missing(const int32_t* codes) const { return codes[value_slot] == 0; }
+  // Always picked: of the known value, of the bin, or of missing.
+  int64_t first(const int32_t* codes) const {
+    const int32_t mask = -static_cast<int32_t>(known(codes));  // all bits, or none
+    return ((codes[exact_slot] + known_shift) & mask) | (codes[value_slot] & ~mask);  // row_of_bin is the code itself
+  }
+  // The bin's direction, which the slope is the factor of; picked by numbers that are neither known nor missing.
+  int64_t direction(const int32_t* codes) const { return codes[value_slot] + direction_shift; }
+  int between(const int32_t* codes) const { return static_cast<int>(!known(codes)) & static_cast<int>(!missing(codes)); }
+};
+
+// Calls take(row, factor) for sines, then cosines.
+template <class Frequency, class Take>
+void each_wave(const NetColumn& column, const Frequency* frequencies, double slope, const Take& take) {
+  const int64_t half = column.waves / 2, first = column.first_factor_row();
+  for (int64_t w = 0; w < half; ++w) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(frequencies[w]) * slope;
+    take(first + w, std::sin(angle));
+    take(first + half + w, std::cos(angle));
+  }
+}
+
+// Calls take(row of the column's table, factor) for everything that the column's cell picks.
+// frequencies: of the column's waves; nullptr without.
+template <class Frequency, class Take>
+void each_row(const NetColumn& column, const Frequency* frequencies, const int32_t* codes, const float* slopes, const Take& take) {
+  switch (column.kind) {
+    case NetColumn::Kind::code: take(int64_t{codes[column.code_slot]}, 1.0); break;
+    case NetColumn::Kind::several:
+      for (int64_t s = column.code_slot; s < column.code_slot + column.slots; ++s) {
+        if (slopes[s] != 0) take(int64_t{codes[s]}, static_cast<double>(slopes[s]));
+      }
+      break;
+    case NetColumn::Kind::number: {
+      const NumberRows rows(column);
+      const auto slope = static_cast<double>(slopes[column.value_slot]);
+      take(rows.first(codes), 1.0);
+      if (rows.between(codes) == 0) break;
+      if (column.waves > 0) {
+        each_wave(column, frequencies, slope, take);
+      } else {
+        take(rows.direction(codes), slope);
+      }
+    }
+  }
+}
+
+// The most calls that a cell makes.
+inline int64_t most_rows(const NetColumn& column) {
+  if (column.kind == NetColumn::Kind::number) return 1 + (column.waves > 0 ? column.waves : 1);
+  return column.kind == NetColumn::Kind::several ? column.slots : 1;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/program.h"
+
+// The inner loops of a table program, compiled once per instruction set. Each call does a block of rows; none checks anything.
+// Arrays of float that are read in whole vectors are padded with zeros to a multiple of `lanes` (PackedRows pads so).
+namespace l0gm::kernels {
+
+constexpr int64_t lanes = 16;  // of float in the widest vectors
+constexpr int64_t padded(int64_t count) { return (count + lanes - 1) / lanes * lanes; }
+
+// A row of a table (of PackedRows: aligned and padded) and what it is multiplied with, the scale of an int8 row included.
+struct Entry {
+  const std::byte* row;
+  float factor;
+};
+
+// For each row of the block:  sum = base + sum of factor * entry's row,  then all that is `least` or less becomes `least`.
+struct RowSums {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const Entry* entries = nullptr;   // those of row r begin at entries + r * entry_stride
+  int64_t entry_stride = 0;
+  int64_t first = 0;                // entries at the front of every row whose factor is 1 (int8: their scale)
+  const int32_t* counts = nullptr;  // entries of each row, those included
+  const float* base = nullptr;      // aligned
+  const float* least = nullptr;     // aligned
+  float* out = nullptr;             // sums, padded(columns) floats per row …
+  int64_t out_stride = 0;
+  const float* weights = nullptr;   // … or, with weights (`logits` aligned rows), out[l] = <row l of weights, sum> instead
+  int64_t weight_stride = 0;
+  int64_t logits = 0;
+  bool prefetch = false;
+};
+
+// out = max(0, bias + in * weights): one member of one layer.
+struct Dense {
+  int64_t rows = 0;
+  int64_t inputs = 0, outputs = 0;
+  const std::byte* weights = nullptr;  // `inputs` rows
+  int64_t weight_stride = 0;           // in elements
+  const float* scales = nullptr;       // of the rows of weights; int8 only
+  const float* bias = nullptr;         // padded
+  const float* in = nullptr;
+  int64_t in_stride = 0;
+  float* out = nullptr;                // padded(outputs) floats per row
+  int64_t out_stride = 0;
+};
+
+// out[r * out_stride] += <weights, in + r * in_stride>. What lies behind `count` in a row of `in` is not used.
+struct Dots {
+  int64_t rows = 0;
+  int64_t count = 0;
+  const float* weights = nullptr;  // padded
+  const float* in = nullptr;       // padded(count) floats can be read
+  int64_t in_stride = 0;
+  float* out = nullptr;
+  int64_t out_stride = 0;
+};
+
+// Embeddings of one example: `fields` rows of `width` floats, padded with zeros.
+struct Grid {
+  const float* values = nullptr;
+  int64_t fields = 0;
+  int64_t width = 0;  // a multiple of `lanes`
+};
+
+// One depth of a CIN: out_h = sum over i, j of weights[i * fields + j, h] * previous_i * grid_j, per coordinate.
+struct CinDepth {
+  Grid grid;
+  const float* previous = nullptr;  // `maps_before` rows of grid.width
+  int64_t maps_before = 0, maps = 0;
+  const std::byte* weights = nullptr;
+  int64_t weight_stride = 0;
+  const float* scales = nullptr;
+  float* out = nullptr;             // `maps` rows of grid.width
+};
+
+enum class Storage { float32, bfloat16, int8 };
+Storage storage_of(DType type);
+
+struct Kernels {
+  std::array<void (*)(const RowSums&), 3> sum_rows;        // by Storage
+  std::array<void (*)(const Dense&), 3> dense;
+  void (*add_dots)(const Dots&);
+  // Sum over pairs of fields of <v_i, v_j>; weights: of the pairs, coordinates: of the coordinates (padded); nullptr: all 1.
+  float (*pairs)(const Grid& grid, const float* weights, const float* coordinates);
+  std::array<void (*)(const CinDepth&), 3> cin_depth;
+  // Sum over maps of weight * sum of the map's coordinates.
+  float (*cin_pooled)(const float* maps, int64_t count, int64_t width, const float* weights);
+  // Sum over i, j of weights[i * fields + j] * <previous_i, grid_j>.
+  float (*cin_last)(const Grid& grid, const float* previous, int64_t maps, const float* weights);
+};
+
+// Those of a set that usable_instruction_sets() names.
+const Kernels& kernels_of(InstructionSet set);
+
+}  // namespace l0gm::kernels

@@ -1,0 +1,148 @@
+// Sums of table rows, dense layers and dot products, for the instruction set that Highway compiles right now.
+#if defined(L0GM_RUNTIME_KERNELS_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef L0GM_RUNTIME_KERNELS_ROWS_INL
+#undef L0GM_RUNTIME_KERNELS_ROWS_INL
+#else
+#define L0GM_RUNTIME_KERNELS_ROWS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <utility>
+
+#include "runtime/kernels.h"
+#include "runtime/kernels_load_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace l0gm::kernels::HWY_NAMESPACE {
+
+// Accumulators that stay in registers; beside them an entry's factor and, without fused multiply-add, a product need one each.
+constexpr int most_accumulators = vector_lanes == 1 ? 8 : 10;
+
+template <int count>
+HWY_INLINE void weigh(const Vector (&sum)[count], const RowSums& sums, int64_t begin, float* out) {
+  for (int64_t l = 0; l < sums.logits; ++l) {
+    const float* weights = sums.weights + l * sums.weight_stride + begin;
+    Vector even = hn::Zero(Floats()), odd = even;  // two chains: half the wait
+    for (int i = 0; i < count; i += 2) even = hn::MulAdd(sum[i], hn::Load(Floats(), weights + i * vector_lanes), even);
+    for (int i = 1; i < count; i += 2) odd = hn::MulAdd(sum[i], hn::Load(Floats(), weights + i * vector_lanes), odd);
+    const float total = sum_of_lanes(hn::Add(even, odd));
+    out[l] = begin == 0 ? total : out[l] + total;
+  }
+}
+
+// Columns `begin` … begin + count vectors, of all rows.
+template <class T, int count>
+HWY_NOINLINE void sum_chunk(const RowSums& sums, int64_t begin) {
+  for (int64_t r = 0; r < sums.rows; ++r) {
+    Vector sum[count];
+    for (int i = 0; i < count; ++i) sum[i] = hn::Load(Floats(), sums.base + begin + i * vector_lanes);
+    if (sums.prefetch && r + PD < sums.rows) {
+      const Entry* later = sums.entries + (r + PD) * sums.entry_stride;
+      for (int64_t e = 0; e < sums.counts[r + PD]; ++e)
+        for (int i = 0; i < count; ++i) hwy::Prefetch(reinterpret_cast<const T*>(later[e].row) + begin + i * vector_lanes);
+    }
+    const Entry* entry = sums.entries + r * sums.entry_stride;
+    const Entry* end = entry + sums.counts[r];
+    if constexpr (!has_scales<T>) {
+      for (const Entry* factored = entry + sums.first; entry != factored; ++entry) {
+        const T* row = reinterpret_cast<const T*>(entry->row) + begin;
+        for (int i = 0; i < count; ++i) sum[i] = hn::Add(load(row + i * vector_lanes), sum[i]);
+      }
+    }
+    for (; entry != end; ++entry) {
+      const Vector factor = hn::Set(Floats(), entry->factor);
+      const T* row = reinterpret_cast<const T*>(entry->row) + begin;
+      for (int i = 0; i < count; ++i) sum[i] = hn::MulAdd(factor, load(row + i * vector_lanes), sum[i]);
+    }
+    for (int i = 0; i < count; ++i) sum[i] = hn::Max(sum[i], hn::Load(Floats(), sums.least + begin + i * vector_lanes));
+    if (sums.weights != nullptr) {
+      weigh<count>(sum, sums, begin, sums.out + r * sums.out_stride);
+    } else {
+      float* out = sums.out + r * sums.out_stride + begin;
+      for (int i = 0; i < count; ++i) hn::StoreU(sum[i], Floats(), out + i * vector_lanes);
+    }
+  }
+}
+
+template <class T, int... sizes>
+HWY_INLINE void sum_chunk_of(int64_t vectors, const RowSums& sums, int64_t begin, std::integer_sequence<int, sizes...>) {
+  static constexpr void (*by_size[])(const RowSums&, int64_t) = {sum_chunk<T, sizes + 1>...};
+  by_size[vectors - 1](sums, begin);
+}
+
+template <class T>
+void sum_rows(const RowSums& sums) {
+  if constexpr (vector_lanes == 1) {  // rows are padded to whole chunks of one size: the others need no code
+    for (int64_t begin = 0; begin < padded(sums.columns); begin += most_accumulators) sum_chunk<T, most_accumulators>(sums, begin);
+  } else {
+    const int64_t vectors = (sums.columns + vector_lanes - 1) / vector_lanes;
+    int64_t chunks = (vectors + most_accumulators - 1) / most_accumulators;
+    for (int64_t done = 0; chunks > 0; --chunks) {
+      // Evenly, as a chunk of one vector pays most for its entries; one chunk, the usual case, without the division.
+      const int64_t share = chunks == 1 ? vectors - done : (vectors - done + chunks - 1) / chunks;
+      sum_chunk_of<T>(share, sums, done * vector_lanes, std::make_integer_sequence<int, most_accumulators>());
+      done += share;
+    }
+  }
+}
+
+// `rows` rows of the block times `count` vectors of outputs, from row `row` and output `begin` on. Every row's sums are formed in the same
+// order whatever the tile, so that a row's result does not depend on its neighbours.
+template <class T, int rows, int count>
+HWY_INLINE void dense_tile(const Dense& layer, int64_t row, int64_t begin) {
+  Vector sum[rows][count];
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < count; ++i) sum[r][i] = hn::LoadU(Floats(), layer.bias + begin + i * vector_lanes);
+  }
+  const float* in = layer.in + row * layer.in_stride;
+  const T* weights = reinterpret_cast<const T*>(layer.weights) + begin;
+  for (int64_t k = 0; k < layer.inputs; ++k, weights += layer.weight_stride) {
+    Vector weight[count];
+    for (int i = 0; i < count; ++i) weight[i] = load(weights + i * vector_lanes);
+    for (int r = 0; r < rows; ++r) {
+      const Vector factor = hn::Set(Floats(), scaled<T>(in[r * layer.in_stride + k], layer.scales, k));
+      for (int i = 0; i < count; ++i) sum[r][i] = hn::MulAdd(factor, weight[i], sum[r][i]);
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    float* out = layer.out + (row + r) * layer.out_stride + begin;
+    for (int i = 0; i < count; ++i) hn::StoreU(hn::Max(sum[r][i], hn::Zero(Floats())), Floats(), out + i * vector_lanes);
+  }
+}
+
+template <class T, int count>
+HWY_NOINLINE void dense_strip(const Dense& layer, int64_t begin) {
+  int64_t row = 0;
+  for (; row + 4 <= layer.rows; row += 4) dense_tile<T, 4, count>(layer, row, begin);
+  for (; row < layer.rows; ++row) dense_tile<T, 1, count>(layer, row, begin);
+}
+
+template <class T>
+void dense(const Dense& layer) {
+  constexpr int most = vector_lanes == lanes ? 4 : 2;  // only the widest instructions have registers for 4 x 4 sums
+  const int64_t vectors = (layer.outputs + vector_lanes - 1) / vector_lanes;
+  int64_t done = 0;
+  for (; done + most <= vectors; done += most) dense_strip<T, most>(layer, done * vector_lanes);
+  for (; done < vectors; ++done) dense_strip<T, 1>(layer, done * vector_lanes);
+}
+
+inline void add_dots(const Dots& dots) {
+  const int64_t whole = dots.count / vector_lanes * vector_lanes;
+  const auto rest = hn::FirstN(Floats(), static_cast<size_t>(dots.count - whole));
+  for (int64_t r = 0; r < dots.rows; ++r) {
+    const float* in = dots.in + r * dots.in_stride;
+    Vector sum = hn::Zero(Floats());
+    for (int64_t i = 0; i < whole; i += vector_lanes) sum = hn::MulAdd(hn::LoadU(Floats(), in + i), hn::Load(Floats(), dots.weights + i), sum);
+    if (whole < dots.count) {
+      const Vector last = hn::IfThenElseZero(rest, hn::LoadU(Floats(), in + whole));
+      sum = hn::MulAdd(last, hn::Load(Floats(), dots.weights + whole), sum);
+    }
+    dots.out[r * dots.out_stride] += sum_of_lanes(sum);
+  }
+}
+
+}  // namespace l0gm::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

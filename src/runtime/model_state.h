@@ -1,0 +1,107 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "l0gm/error.h"
+#include "l0gm/runtime.h"
+#include "runtime/compact_file.h"
+#include "runtime/program.h"
+#include "runtime/thread_pool.h"
+
+// What is behind the C++ and the C interface and behind FilePredictor: a compact file ready to serve.
+namespace l0gm {
+
+// The weights gave no finite probability.
+class NotFiniteError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+// Rows as callers hold them: `width` cells from row to row; the model's columns lie at `positions`, or side by side without them.
+struct TextRows {
+  const std::string_view* cells;
+  int64_t width;
+  const int32_t* positions;
+};
+struct NumberRows {
+  const double* numbers;
+  int64_t width;
+  const int32_t* positions;
+};
+struct CTextRows {  // lengths null: all cells end with a zero byte; a null cell is missing
+  const char* const* cells;
+  const size_t* lengths;
+  int64_t width;
+  const int32_t* positions;
+};
+
+// Immutable but for what working memory is handed out; any number of threads may predict.
+class ModelState {
+ public:
+  ModelState(CompactFile file, CompactModel::Options options);
+  ~ModelState();
+  ModelState(const ModelState&) = delete;
+  ModelState& operator=(const ModelState&) = delete;
+
+  const std::string& manifest() const { return manifest_; }
+  char delimiter() const { return delimiter_; }
+  const RowEncoder& encoder() const { return encoder_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<std::string>& classes() const { return schema().classes; }
+  const Schema& schema() const { return encoder_.schema(); }
+  size_t memory_bytes() const;
+  bool is_numeric(size_t column) const;              // UserError beyond the last
+  int32_t code(size_t column, std::string_view text) const;
+  RowLayout layout(std::span<const std::string> names) const;
+  void check_layout(const RowLayout& layout) const;  // made for this model, nothing outside the row
+
+  // probabilities: count x classes. Counts are added to.
+  template <class Rows>
+  void predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
+  // The same for counts of a caller that has plain numbers: unseen, unreadable, missing, each per column.
+  template <class Rows>
+  void predict(const Rows& rows, int64_t count, float* probabilities, int64_t* counts) const;
+
+ private:
+  struct Desk;       // working memory of one thread
+  class DeskLease;
+  struct Shape {     // where the parts of working memory begin, in bytes
+    int64_t block = 1;  // rows at a time
+    size_t slopes = 0, logits = 0, row = 0, cells = 0, program = 0, bytes = 0;
+  };
+  static Shape shape_of(const Schema& schema, const TableProgram& program);
+  void fill_desks(int threads);
+  template <class Rows>
+  void work(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts, std::byte* memory) const;
+  template <class Rows>
+  void work_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts) const;
+  template <class Rows>
+  void work_together(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
+  void encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte* memory) const;
+  void encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte* memory) const;
+  void encode(const CTextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte* memory) const;
+  void finish_row(const float* logits, double* row, float* probabilities) const;
+  void add_up(const RowEncoder::Counts& part, RowEncoder::Counts& sum) const;
+
+  std::string manifest_;
+  Calibrator calibrator_;
+  char delimiter_;
+  RowEncoder encoder_;
+  TableProgram program_;
+  int64_t code_slots_, slope_slots_, logits_, class_count_;
+  bool calibrated_;
+  Shape shape_;
+  std::vector<std::string> columns_;
+  std::vector<std::string> missing_cells_;  // per column: a text that means missing
+  std::vector<std::unique_ptr<Desk>> desks_;
+  mutable std::atomic<uint32_t> next_desk_{0};
+  std::unique_ptr<ThreadPool> threads_;     // none: every call works alone
+};
+
+}  // namespace l0gm

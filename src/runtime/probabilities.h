@@ -1,0 +1,29 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace l0gm {
+
+// The mean over members of each one's probabilities. logits: [members, outputs]; one output is the log odds of class 1 of two.
+template <class Real>
+void mean_probabilities(const Real* logits, int64_t members, int64_t outputs, double* probabilities) {
+  const int64_t classes = outputs == 1 ? 2 : outputs;
+  std::fill_n(probabilities, classes, 0.0);
+  for (int64_t m = 0; m < members; ++m, logits += outputs) {
+    if (outputs == 1) {
+      const double x = static_cast<double>(logits[0]);
+      probabilities[0] += 1 / (1 + std::exp(x));
+      probabilities[1] += 1 / (1 + std::exp(-x));
+      continue;
+    }
+    const double top = static_cast<double>(*std::max_element(logits, logits + outputs));
+    double sum = 0;
+    for (int64_t o = 0; o < outputs; ++o) sum += std::exp(static_cast<double>(logits[o]) - top);
+    for (int64_t o = 0; o < outputs; ++o) probabilities[o] += std::exp(static_cast<double>(logits[o]) - top) / sum;
+  }
+  for (int64_t c = 0; c < classes && members > 1; ++c) probabilities[c] /= static_cast<double>(members);
+}
+
+}  // namespace l0gm

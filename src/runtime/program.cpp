@@ -1,0 +1,263 @@
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/entries.h"
+#include "runtime/kernels_gate.h"
+#include "runtime/program_plan.h"
+
+namespace l0gm {
+namespace {
+
+using kernels::Entry;
+using Net = TableNet<PackedRows>;
+
+// Writes the entries of a row; returns the place behind. First one per code and number, with factor 1 (or scale), which only scaled rows
+// need written; then what has a factor.
+template <bool scaled>
+Entry* write_entries(const SumSources& tables, const int32_t* codes, const float* slopes, Entry* next) {
+  const int64_t row_bytes = tables.row_bytes;
+  const auto first = [&](const auto& table, int64_t row) {
+    next->row = table.rows + row * row_bytes;
+    if constexpr (scaled) next->factor = table.scales[row];
+    ++next;
+  };
+  for (const CodeSource& table : tables.codes) first(table, codes[table.slot]);
+  for (const NumberSource& table : tables.numbers) first(table, table.picked.first(codes));
+  for (const NumberSource& table : tables.numbers) {
+    const int64_t row = table.picked.direction(codes);
+    next->row = table.rows + row * row_bytes;
+    next->factor = slopes[table.picked.value_slot];
+    if constexpr (scaled) next->factor *= table.scales[row];
+    next += table.picked.between(codes);  // else the next one overwrites it
+  }
+  for (const TableSource& table : tables.others) {
+    each_row(table.column, table.frequencies, codes, slopes, [&](int64_t row, double factor) {
+      *next++ = {table.rows + row * row_bytes, static_cast<float>(factor) * (scaled ? table.scales[row] : 1.0F)};
+    });
+  }
+  return next;
+}
+
+// Up to block_rows rows on their way through the net.
+class Block {
+ public:
+  Block(const Net& net, const ProgramPlan& plan, std::byte* workspace)
+      : net_(net), plan_(plan), kernels_(*plan.kernels), workspace_(workspace), logits_(net.logits()),
+        entries_(at<Entry>(plan.layout.entries)), counts_(at<int32_t>(plan.layout.counts)) {}
+
+  // The places of the grid that no unit fills stay 0 from block to block.
+  void clear_grid(int64_t rows) {
+    if (net_.pairs.present || net_.cin.present) std::fill_n(at<float>(plan_.layout.grid), rows * plan_.grid_size, 0.0F);
+  }
+
+  void run(const int32_t* codes, int64_t code_stride, const float* slopes, int64_t slope_stride, int64_t rows, float* out) {
+    codes_ = codes;
+    code_stride_ = code_stride;
+    slopes_ = slopes;
+    slope_stride_ = slope_stride;
+    rows_ = rows;
+    out_ = out;
+    if (!net_.units.empty()) {
+      if (net_.gate.present) {
+        for (int64_t r = 0; r < rows_; ++r) gated_units(r);
+      } else {
+        plain_units();
+      }
+      fill_grid();
+    }
+    sum_wide();
+    if (plan_.weights.rows() == 0) deep();
+    if (net_.pairs.present || net_.cin.present) {
+      for (int64_t r = 0; r < rows_; ++r) add_grid(r);
+    }
+  }
+
+ private:
+  // What most nets do not need stays out of line: a call for one row is then little more than its sums.
+  template <class T>
+  T* at(size_t offset) const { return reinterpret_cast<T*>(workspace_ + offset); }
+  const int32_t* codes(int64_t r) const { return codes_ + r * code_stride_; }
+  const float* slopes(int64_t r) const { return slopes_ + r * slope_stride_; }
+  float* units(int64_t r) const { return at<float>(plan_.layout.units) + r * plan_.unit_stride; }
+  float* grid(int64_t r) const { return at<float>(plan_.layout.grid) + r * plan_.grid_size; }
+
+  Entry* add_entries(const SumSources& tables, int64_t r) const {
+    Entry* begin = entries_ + r * plan_.wide.sums.entry_stride;
+    return tables.scaled ? write_entries<true>(tables, codes(r), slopes(r), begin) : write_entries<false>(tables, codes(r), slopes(r), begin);
+  }
+
+  void count_entries(int64_t r, const Entry* end) {
+    counts_[r] = static_cast<int32_t>(end - (entries_ + r * plan_.wide.sums.entry_stride));
+  }
+
+  void sum(const SumPlan& plan, float* out) const {
+    kernels::RowSums sums = plan.sums;
+    sums.rows = rows_;
+    sums.entries = entries_;
+    sums.counts = counts_;
+    sums.out = out;
+    kernels_.sum_rows[plan_.storage](sums);
+  }
+
+  // In the order of columns: a column's last vector reaches into the units of the next, which come after.
+  [[gnu::noinline]] void plain_units() {
+    for (const UnitSource& table : plan_.unit_tables) {
+      for (int64_t r = 0; r < rows_; ++r) count_entries(r, add_entries(table.plan.sources, r));
+      sum(table.plan, units(0) + table.unit_begin);
+    }
+    const size_t statistics = net_.statistic_slots.size(), first = net_.units.size() - statistics;
+    for (int64_t r = 0; r < rows_; ++r) {
+      for (size_t s = 0; s < statistics; ++s) units(r)[first + s] = slopes(r)[net_.statistic_slots[s]];
+    }
+  }
+
+  [[gnu::noinline]] void gated_units(int64_t r) {
+    auto* values = at<double>(plan_.layout.exact);
+    const size_t count = net_.units.size(), first = count - net_.statistic_slots.size();
+    std::fill_n(values, first, 0.0);
+    for (size_t t = 0; t < plan_.exact_tables.size(); ++t) {
+      const NetColumn& column = plan_.exact_tables[t].column;
+      each_row(column, plan_.exact_tables[t].frequencies, codes(r), slopes(r), [&](int64_t row, double factor) {
+        const double* numbers = net_.unit_tables[t].row<double>(row);
+        for (int64_t u = 0; u < column.units; ++u) values[column.unit_begin + u] += factor * numbers[u];
+      });
+    }
+    for (size_t s = first; s < count; ++s) values[s] = static_cast<double>(slopes(r)[net_.statistic_slots[s - first]]);
+    kernels::gate_units(net_.gate, values, static_cast<int64_t>(count), values + count);
+    for (size_t u = 0; u < count; ++u) units(r)[u] = static_cast<float>(values[u]);
+  }
+
+  [[gnu::noinline]] void fill_grid() {
+    for (const GridRun& run : plan_.grid_runs) {
+      for (int64_t r = 0; r < rows_; ++r) std::copy_n(units(r) + run.unit, run.length, grid(r) + run.place);
+    }
+  }
+
+  void sum_wide() {
+    for (int64_t r = 0; r < rows_; ++r) {
+      Entry* next = add_entries(plan_.wide.sources, r);
+      for (const DenseUnit& unit : plan_.dense_units) {
+        const float value = units(r)[unit.unit];
+        *next = {unit.row, value * unit.scale};
+        next += value != 0 ? 1 : 0;
+      }
+      count_entries(r, next);
+    }
+    sum(plan_.wide, plan_.weights.rows() > 0 ? out_ : at<float>(plan_.layout.sums));
+  }
+
+  [[gnu::noinline]] void deep() {
+    const float* sums = at<float>(plan_.layout.sums);
+    for (int64_t r = 0; r < rows_; ++r) std::copy_n(sums + r * plan_.sum_stride + net_.first_logit(), logits_, out_ + r * logits_);
+    if (net_.hidden == 0) return;
+    const float* hidden = sums;
+    int64_t stride = plan_.sum_stride, member_stride = net_.hidden, width = net_.hidden;
+    for (size_t k = 0; k < net_.layers.size(); ++k) {
+      float* next = at<float>(plan_.layout.hidden[k % 2]);
+      for (int64_t m = 0; m < net_.members; ++m) layer(k, m, hidden + m * member_stride, stride, width, next);
+      hidden = next;
+      stride = plan_.hidden_stride;
+      width = net_.layers[k].out;
+      member_stride = kernels::padded(width);
+    }
+    for (int64_t l = 0; l < logits_; ++l) {
+      kernels::Dots dots;
+      dots.rows = rows_;
+      dots.count = width;
+      dots.weights = net_.output.row<float>(l);
+      dots.in = hidden + l / net_.outputs * member_stride;
+      dots.in_stride = stride;
+      dots.out = out_ + l;
+      dots.out_stride = logits_;
+      kernels_.add_dots(dots);
+    }
+  }
+
+  void layer(size_t k, int64_t member, const float* in, int64_t in_stride, int64_t width, float* next) const {
+    const NetLayer<PackedRows>& layer = net_.layers[k];
+    const int64_t first = member * width;
+    kernels::Dense dense;
+    dense.rows = rows_;
+    dense.inputs = width;
+    dense.outputs = layer.out;
+    dense.weights = static_cast<const std::byte*>(layer.weights.data()) +
+                    first * layer.weights.stride() * static_cast<int64_t>(size_of(layer.weights.type()));
+    dense.weight_stride = layer.weights.stride();
+    dense.scales = layer.weights.scales() + (layer.weights.type() == DType::i8 ? first : 0);
+    dense.bias = plan_.biases[k].row<float>(member);
+    dense.in = in;
+    dense.in_stride = in_stride;
+    dense.out = next + member * kernels::padded(layer.out);
+    dense.out_stride = plan_.hidden_stride;
+    kernels_.dense[plan_.storage](dense);
+  }
+
+  [[gnu::noinline]] void add_grid(int64_t r) {
+    const kernels::Grid values = {grid(r), net_.grid_fields, plan_.grid_width};
+    float* out = out_ + r * logits_;
+    const NetPairs<PackedRows>& pairs = net_.pairs;
+    for (int64_t l = 0; pairs.present && l < logits_; ++l) {
+      out[l] += kernels_.pairs(values, pairs.weighted ? pairs.weights.row<float>(l) : nullptr,
+                               pairs.by_coordinate ? pairs.coordinates.row<float>(l) : nullptr);
+    }
+    if (net_.cin.present) add_cin(values, out);
+  }
+
+  void add_cin(const kernels::Grid& values, float* out) {
+    const NetCin<PackedRows>& cin = net_.cin;
+    const float* previous = values.values;
+    int64_t before = values.fields;
+    for (size_t k = 0; k < cin.maps.size(); ++k) {
+      kernels::CinDepth depth;
+      depth.grid = values;
+      depth.previous = previous;
+      depth.maps_before = before;
+      depth.maps = cin.maps[k];
+      depth.weights = static_cast<const std::byte*>(cin.weights[k].data());
+      depth.weight_stride = cin.weights[k].stride();
+      depth.scales = cin.weights[k].scales();
+      depth.out = at<float>(plan_.layout.maps[k % 2]);
+      kernels_.cin_depth[plan_.storage](depth);
+      previous = depth.out;
+      before = depth.maps;
+      for (int64_t l = 0; l < logits_; ++l) out[l] += kernels_.cin_pooled(previous, before, values.width, cin.pooled[k].row<float>(l));
+    }
+    for (int64_t l = 0; l < logits_; ++l) out[l] += kernels_.cin_last(values, previous, before, cin.last.row<float>(l));
+  }
+
+  const Net& net_;
+  const ProgramPlan& plan_;
+  const kernels::Kernels& kernels_;
+  std::byte* workspace_;
+  int64_t logits_;
+  Entry* entries_;
+  int32_t* counts_;
+  const int32_t* codes_ = nullptr;
+  const float* slopes_ = nullptr;
+  int64_t code_stride_ = 0, slope_stride_ = 0, rows_ = 0;
+  float* out_ = nullptr;
+};
+
+}  // namespace
+
+TableProgram::TableProgram(TableNet<PackedRows> net, InstructionSet instructions)
+    : net_(std::move(net)), instructions_(instructions), plan_(std::make_unique<const ProgramPlan>(net_, instructions)) {}
+TableProgram::~TableProgram() = default;
+TableProgram::TableProgram(TableProgram&&) noexcept = default;
+TableProgram& TableProgram::operator=(TableProgram&&) noexcept = default;
+
+size_t TableProgram::workspace_bytes() const { return plan_->layout.bytes; }
+
+void TableProgram::logits(const int32_t* codes, int64_t code_stride, const float* slopes, int64_t slope_stride, int64_t rows, float* out,
+                          std::byte* workspace) const {
+  Block block(net_, *plan_, workspace);
+  block.clear_grid(std::min(rows, block_rows));
+  for (int64_t begin = 0; begin < rows; begin += block_rows) {
+    block.run(codes + begin * code_stride, code_stride, slopes + begin * slope_stride, slope_stride, std::min(block_rows, rows - begin),
+              out + begin * net_.logits());
+  }
+}
+
+}  // namespace l0gm

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/entries.h"
+#include "runtime/kernels.h"
+
+// What a table program knows before the first row comes: where everything lies, and how much room a block of rows needs.
+namespace l0gm {
+
+// A column's table, in `wide` or of units.
+struct TableSource {
+  NetColumn column;
+  const std::byte* rows = nullptr;
+  const float* scales = nullptr;       // of its rows; int8 only
+  const float* frequencies = nullptr;  // of its waves; nullptr: none
+};
+
+// Most tables are one of these two: small, as every row goes through all of them.
+struct CodeSource {
+  int64_t slot = 0;
+  const std::byte* rows = nullptr;
+  const float* scales = nullptr;
+};
+struct NumberSource {                  // without waves
+  NumberRows picked;
+  const std::byte* rows = nullptr;
+  const float* scales = nullptr;
+};
+
+// Tables whose picked rows are added up.
+struct SumSources {
+  std::vector<CodeSource> codes;
+  std::vector<NumberSource> numbers;
+  std::vector<TableSource> others;
+  int64_t row_bytes = 0;               // of the tables
+  bool scaled = false;                 // their rows have scales
+  int64_t most_entries = 0;
+
+  void add(const TableSource& source);
+};
+
+// Sums ahead of their rows: `sums` has all that does not change from block to block.
+struct SumPlan {
+  SumSources sources;
+  kernels::RowSums sums;
+};
+
+struct UnitSource {
+  int64_t unit_begin = 0;
+  SumPlan plan;                        // of one column's table
+};
+
+// A unit whose value is the factor of a row of `wide`.
+struct DenseUnit {
+  int64_t unit = 0;
+  const std::byte* row = nullptr;
+  float scale = 1;
+};
+
+// Neighbouring units that are neighbours on the grid too.
+struct GridRun {
+  int64_t unit = 0, place = 0, length = 0;  // place: of a grid whose rows are padded
+};
+
+// Where a block's numbers lie in the workspace, in bytes.
+struct WorkspaceLayout {
+  size_t entries = 0, counts = 0, units = 0, grid = 0, sums = 0, exact = 0;
+  size_t hidden[2] = {0, 0}, maps[2] = {0, 0};
+  size_t bytes = 0;
+};
+
+struct ProgramPlan {
+  ProgramPlan(const TableNet<PackedRows>& net, InstructionSet instructions);
+
+  const kernels::Kernels* kernels;
+  size_t storage = 0;                     // of `wide`, layers and CIN, as an index of kernels
+  SumPlan wide;                           // folded tables; their sums go to the workspace unless `weights` turn them into logits
+  std::vector<UnitSource> unit_tables;
+  std::vector<TableSource> exact_tables;  // the same, in double precision: with a gate
+  std::vector<DenseUnit> dense_units;
+  std::vector<GridRun> grid_runs;
+  PackedRows least;                       // of the accumulator: 0 for hidden units, none for logits
+  PackedRows zeros, unbounded;            // as many as a column has units
+  PackedRows weights;                     // [logits, accumulator]: with them a net of one hidden layer is done in one go; may be empty
+  std::vector<PackedRows> biases;         // per layer: [members, out]
+
+  int64_t entry_stride = 0;               // per row, as all strides here
+  int64_t unit_stride = 0, sum_stride = 0, hidden_stride = 0;
+  int64_t grid_width = 0, grid_size = 0;
+  WorkspaceLayout layout;
+
+ private:
+  void find_tables(const TableNet<PackedRows>& net);
+  void find_units(const TableNet<PackedRows>& net);
+  void make_bounds(const TableNet<PackedRows>& net);
+  void make_weights(const TableNet<PackedRows>& net);
+  void prepare_sums(const TableNet<PackedRows>& net);
+  void lay_out(const TableNet<PackedRows>& net);
+};
+
+}  // namespace l0gm
