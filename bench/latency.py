@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the figures of docs/results/latency.md: compact models beside boosted trees and a plain network, in one interleaved run on Adult.
 
-Usage: bench/latency.py [measure|file ...] [NAME=MODEL.l0gm ...] [--runs 200] [--warm-ups 50] [--out runs/latency]
+Usage: bench/latency.py [models|measure|file ...] [NAME=MODEL.l0gm ...] [--runs 200] [--warm-ups 50] [--out runs/latency]
+  models   trains and compacts ours (bench/serve_models.py) and says what the files are worth; these are measured unless others are named
   measure  microseconds per row at batch 1, 64, 1,024 and the whole test file, one thread, and two for the last; sizes and memory
   file     a CSV of ten million rows, predicted from file to file, beside LightGBM (--rows N for fewer)
 Prints Markdown tables; all figures go to OUT/*.json. Peers are trained and compiled once (minutes) and kept in OUT. Needs peers/setup, gcc,
@@ -124,6 +125,20 @@ def machine() -> dict:
     return {"processor": names[0] if names else platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()[0], "compiler": compiler}
 
 
+def models(arguments: argparse.Namespace) -> None:
+    from serve_models import make_models
+
+    made = make_models(arguments.l0gm, arguments.out / "models")
+    (arguments.out / "models.json").write_text(json.dumps({name: str(path) for name, path in made.items()}, indent=1) + "\n")
+
+
+def named_models(arguments: argparse.Namespace) -> dict[str, Path]:
+    kept = arguments.out / "models.json"
+    if arguments.models or not kept.exists():
+        return arguments.models
+    return {f"ours: {name}": Path(path) for name, path in json.loads(kept.read_text()).items()}
+
+
 def fastest_tree(results: dict, batch: str) -> tuple[str, float]:
     medians = {name: result["batches"][batch]["median"] for name, result in results.items() if result["boosted"]}
     name = min(medians, key=medians.get)
@@ -142,7 +157,8 @@ def print_speed(one: dict, two: dict) -> None:
     best = [fastest_tree(results, batch) for _, results, batch in columns]
     print("### Times as fast as the fastest boosted tree, by medians\n")
     table(["engine", *(f"{head} ({name}: {least:.3f})" for (head, _, _), (name, least) in zip(columns, best))],
-          [[name, *(f"{least / results[name]['batches'][batch]['median']:.2f}" for (_, results, batch), (_, least) in zip(columns, best))] for name in one])
+          [[name, *(f"{least / results[name]['batches'][batch]['median']:.2f}" for (_, results, batch), (_, least) in zip(columns, best))]
+           for name in one])
     print("### Called through\n")
     table(["engine", "call"], [[name, result["note"]] for name, result in one.items()])
 
@@ -151,14 +167,15 @@ def measure(arguments: argparse.Namespace) -> None:
     from latency_models import make_all
 
     make_all(arguments.l0gm, arguments.out)
+    arguments.models = named_models(arguments)
     one = in_process(arguments, "measure", 1)
     two = in_process(arguments, "measure", 2)
     memory = {name: in_process(arguments, "memory", 1, "--engine", name) for name in one}
     result = {"machine": machine(), "runs": arguments.runs, "warm_ups": arguments.warm_ups, "calls_at_batch_1": CALLS_AT_ONE,
               "models": {name: str(path) for name, path in arguments.models.items()}, "one_thread": one, "two_threads": two, "memory": memory}
     (arguments.out / "latency.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{result['machine']['processor']}, {result['machine']['cores']} cores. {arguments.runs} timed runs after {arguments.warm_ups} warm-ups of every "
-          f"engine and batch, engines in turn; at batch 1 a run is {CALLS_AT_ONE} calls on rows that follow each other.\n")
+    print(f"{result['machine']['processor']}, {result['machine']['cores']} cores. {arguments.runs} timed runs after {arguments.warm_ups} warm-ups of "
+          f"every engine and batch, engines in turn; at batch 1 a run is {CALLS_AT_ONE} calls on rows that follow each other.\n")
     print_speed(one, two)
     print("### Size and memory\n")
     table(["engine", "model file, KB", "resident memory it adds, MB", "library file, MB"],
@@ -181,7 +198,7 @@ def file(arguments: argparse.Namespace) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*", metavar="measure|file|NAME=MODEL.l0gm")
+    parser.add_argument("words", nargs="*", metavar="models|measure|file|NAME=MODEL.l0gm")
     parser.add_argument("--l0gm", type=Path, default=ROOT / "build" / "release" / "l0gm")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "latency")
     parser.add_argument("--runs", type=int, default=200)
@@ -196,10 +213,10 @@ def parse() -> argparse.Namespace:
     arguments = parser.parse_args()
     arguments.out = arguments.out.resolve()
     arguments.models = {name: Path(path).resolve() for name, path in (word.split("=", 1) for word in arguments.words if "=" in word)}
-    arguments.parts = [word for word in arguments.words if "=" not in word] or ["measure", "file"]
-    wrong = [part for part in arguments.parts if part not in ("measure", "file")] + [path for path in arguments.models.values() if not path.is_file()]
+    arguments.parts = [word for word in arguments.words if "=" not in word] or ["models", "measure", "file"]
+    wrong = [part for part in arguments.parts if part not in ("models", "measure", "file")] + [path for path in arguments.models.values() if not path.is_file()]
     if wrong:
-        parser.error(f"{wrong[0]} is neither `measure`, `file` nor NAME=MODEL.l0gm with a file that exists")
+        parser.error(f"{wrong[0]} is neither `models`, `measure`, `file` nor NAME=MODEL.l0gm with a file that exists")
     return arguments
 
 
@@ -212,7 +229,7 @@ def main() -> None:
         print(json.dumps(workers[arguments.worker](arguments)), flush=True)
         return
     for part in arguments.parts:
-        {"measure": measure, "file": file}[part](arguments)
+        {"models": models, "measure": measure, "file": file}[part](arguments)
         print(flush=True)
 
 

@@ -151,10 +151,10 @@ def shallow(runs: Runs) -> None:
         distil = {"distill.weight": 0.7}
         cells = [teacher]
         for depth in (1, 2):
-            of_depth = {**set_protocol, "model.depth": depth}
+            of_depth = {**set_protocol, "model.depth": depth, "model.hidden": 64}
             cells += [Cell(f"shallow-a-{depth}-{protocol}", f"net A, hidden 64, depth {depth}", FAST, of_depth),
                       Cell(f"shallow-a-{depth}-distilled-{protocol}", f"net A, hidden 64, depth {depth}, distilled", FAST, {**of_depth, **distil}, teacher),
-                      Cell(f"shallow-b-{depth}-{protocol}", f"net B, hidden 64, depth {depth}", ADULT, {**of_depth, "model.hidden": 64})]
+                      Cell(f"shallow-b-{depth}-{protocol}", f"net B, hidden 64, depth {depth}", ADULT, of_depth)]
         results = runs.all(cells)
         print(f"`{protocol}`\n")
         table(["line", "open units", "parameters", "columns read", HEAD],

@@ -32,6 +32,10 @@ function(l0gm_folder name)
   add_library(l0gm::${name} ALIAS l0gm_${name})
   set_target_properties(l0gm_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_options(l0gm_${name} PRIVATE -Wall -Wextra -Wshadow)
+  if(NOT FOLDER_TORCH)
+    # What the runtime's shared library does not call is left out of it, function by function.
+    target_compile_options(l0gm_${name} PRIVATE -ffunction-sections -fdata-sections)
+  endif()
   target_include_directories(l0gm_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -6,7 +6,7 @@ target_link_libraries(l0gm_runtime_shared PRIVATE l0gm_metrics l0gm_encode l0gm_
 target_include_directories(l0gm_runtime_shared PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(l0gm_runtime_shared PUBLIC cxx_std_20)
-target_link_options(l0gm_runtime_shared PRIVATE -Wl,--as-needed -Wl,--gc-sections)
+target_link_options(l0gm_runtime_shared PRIVATE -Wl,--as-needed -Wl,--gc-sections $<$<CONFIG:Release>:-s>)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/l0gm)
 install(TARGETS l0gm_runtime_shared EXPORT l0gmRuntimeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)

@@ -90,7 +90,8 @@ def train_codes(program: Path, config: Path, scratch: Path, categorical: list[st
 
 def time_ours(program: Path, model: Path, table: Path, output: Path, threads: int) -> float:
     start = time.perf_counter()
-    subprocess.run([str(program), "--quiet", "predict", str(model), str(table), "--out", str(output), "--threads", str(threads)], check=True, stdout=sys.stderr)
+    subprocess.run([str(program), "--quiet", "predict", str(model), str(table), "--out", str(output), "--threads", str(threads)], check=True,
+                   stdout=sys.stderr)
     return time.perf_counter() - start
 
 
@@ -113,14 +114,16 @@ def compare(export: Path, arguments: argparse.Namespace) -> dict:
     scratch.mkdir(parents=True, exist_ok=True)
     categorical = write_codes(export, arguments.out, scratch)
     rows = read_rows(export, arguments.out, "train")
-    codes = write_large(scratch / "large-codes.csv", ",".join(f"f{index}" for index in range(rows.codes.shape[1])), lines_of_codes(rows.codes), arguments.rows)
+    head = ",".join(f"f{index}" for index in range(rows.codes.shape[1]))
+    codes = write_large(scratch / "large-codes.csv", head, lines_of_codes(rows.codes), arguments.rows)
     output, booster = scratch / "predicted.csv", arguments.out / "peers" / "lightgbm" / "model.txt"
     lines = []
 
-    def add(program: str, table: Path, seconds: float, head: int | None) -> None:
-        if head is not None and count_lines(output) != arguments.rows + head:
-            raise RuntimeError(f"{program} wrote {count_lines(output) - head} rows of {arguments.rows}")
-        lines.append({"program": program, "file": table.name, "bytes": table.stat().st_size, "seconds": seconds, "rows_per_second": arguments.rows / seconds})
+    def add(program: str, table: Path, seconds: float, head_lines: int | None) -> None:
+        if head_lines is not None and count_lines(output) != arguments.rows + head_lines:
+            raise RuntimeError(f"{program} wrote {count_lines(output) - head_lines} rows of {arguments.rows}")
+        lines.append({"program": program, "file": table.name, "bytes": table.stat().st_size, "seconds": seconds,
+                      "rows_per_second": arguments.rows / seconds})
         print(f"{program}, {table.name}: {seconds:.1f} s", file=sys.stderr)
         output.unlink(missing_ok=True)
 

@@ -63,6 +63,7 @@ void choose_units(Work& work) {
       for (int64_t o = 0; o < work.probe.logits(); ++o) sources.push_back({-1, o, source});
     }
     column.units = static_cast<int64_t>(sources.size());
+    if (!column.folded && column.units == 0) column.waves = 0;  // nobody reads its table
   }
 }
 
@@ -80,7 +81,7 @@ void fill_columns(Work& work) {
       wide = wide.contiguous();
       std::copy(wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel(), work.net.wide.row(column.wide_begin));
     }
-    if (!table.frequencies.empty()) {
+    if (column.waves > 0) {
       Matrix& frequencies = work.net.frequencies.emplace_back(1, column.waves / 2);
       frequencies.values = table.frequencies;
     }

@@ -62,7 +62,9 @@ class TensorReader {
 
   std::vector<int64_t> integers(const std::string& name, size_t dimensions) {
     const TensorBytes& tensor = take(name, DType::i64);
-    if (tensor.shape.size() != dimensions) refuse(fmt::format("tensor '{}' has {} dimensions, wanted {}", name, tensor.shape.size(), dimensions));
+    if (tensor.shape.size() != dimensions) {
+      refuse(fmt::format("tensor '{}' has {} dimensions, wanted {}", name, tensor.shape.size(), dimensions));
+    }
     std::vector<int64_t> values(tensor.bytes.size() / sizeof(int64_t));
     if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;

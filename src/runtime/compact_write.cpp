@@ -53,7 +53,7 @@ void check_derived(const Schema& schema, const TableNet<Matrix>& net) {
   };
   const auto classes = static_cast<int64_t>(schema.classes.size());
   must(net.outputs == (classes == 2 ? 1 : classes), "outputs do not fit the classes");
-  must(net.statistic_slots == statistic_slots_of(schema), "statistic slots are not those of the schema");
+  must(are_statistic_slots(net.statistic_slots, schema), "statistic slots are not those of the schema");
   const std::vector<NetColumn> derived = columns_of(schema);
   must(derived.size() == net.columns.size(), "columns are not those of the schema");
   for (size_t c = 0; c < derived.size(); ++c) {
@@ -86,7 +86,7 @@ nlohmann::json manifest_of(const CompactHeader& header, const TableNet<Matrix>& 
           {"kind", "table"},
           {"weights", name_of_enum(header.weights)},
           {"schema", header.schema.to_json(false)},
-          {"net", net_to_json(net)},
+          {"net", net_to_json(net, header.schema)},
           {"calibrator", header.calibrator.to_json()},
           {"delimiter", std::string(1, header.delimiter)},
           {"tensors_sha256", digest},

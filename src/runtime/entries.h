@@ -12,27 +12,31 @@ namespace l0gm {
 
 // A number's rows. Formed without branches, since known values and others take turns from row to row.
 struct NumberRows {
-  int32_t exact_slot = 0, value_slot = 0;
-  int32_t least_known = std::numeric_limits<int32_t>::max();  // codes from here on are known values; without any: none is
-  int32_t known_shift = 0, direction_shift = 0;               // from a code to its row
+  // The slot that tells missing (0), others, and known values (from least_known on) apart: that of the exact field or, without one, of the
+  // value, where nothing is known.
+  int64_t exact_slot = 0;
+  int64_t value_slot = 0;
+  int32_t least_known = std::numeric_limits<int32_t>::max();
+  int32_t known_shift = 0, direction_shift = 0;  // from a code to its row
 
   explicit NumberRows(const NetColumn& column)
-      : exact_slot(static_cast<int32_t>(column.code_slot < 0 ? column.value_slot : column.code_slot)),
-        value_slot(static_cast<int32_t>(column.value_slot)),
+      : exact_slot(column.code_slot < 0 ? column.value_slot : column.code_slot),
+        value_slot(column.value_slot),
         known_shift(static_cast<int32_t>(column.row_of_known(0))),
         direction_shift(static_cast<int32_t>(column.first_factor_row() - 1)) {
     if (column.code_slot >= 0) least_known = 2;
   }
-  bool known(const int32_t* codes) const { return codes[exact_slot] >= least_known; }
-  bool missing(const int32_t* codes) const { return codes[value_slot] == 0; }
   // Always picked: of the known value, of the bin, or of missing.
   int64_t first(const int32_t* codes) const {
-    const int32_t mask = -static_cast<int32_t>(known(codes));  // all bits, or none
-    return ((codes[exact_slot] + known_shift) & mask) | (codes[value_slot] & ~mask);  // row_of_bin is the code itself
+    const int32_t exact = codes[exact_slot], known = exact + known_shift, other = codes[value_slot];  // row_of_bin is the code itself
+    const int32_t not_known = (exact - least_known) >> 31;  // all bits, or none
+    return known ^ ((known ^ other) & not_known);
   }
   // The bin's direction, which the slope is the factor of; picked by numbers that are neither known nor missing.
   int64_t direction(const int32_t* codes) const { return codes[value_slot] + direction_shift; }
-  int between(const int32_t* codes) const { return static_cast<int>(!known(codes)) & static_cast<int>(!missing(codes)); }
+  bool between(const int32_t* codes) const {
+    return static_cast<uint32_t>(codes[exact_slot]) - 1 < static_cast<uint32_t>(least_known) - 1;  // 0 < code < least_known
+  }
 };
 
 // Calls take(row, factor) for sines, then cosines.
@@ -61,7 +65,7 @@ void each_row(const NetColumn& column, const Frequency* frequencies, const int32
       const NumberRows rows(column);
       const auto slope = static_cast<double>(slopes[column.value_slot]);
       take(rows.first(codes), 1.0);
-      if (rows.between(codes) == 0) break;
+      if (!rows.between(codes)) break;
       if (column.waves > 0) {
         each_wave(column, frequencies, slope, take);
       } else {

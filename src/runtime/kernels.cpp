@@ -97,7 +97,7 @@ Storage storage_of(DType type) {
 
 const Kernels& kernels_of(InstructionSet set) {
   const Kernels* found = compiled(set);
-  if (found == nullptr || !on_this_processor(set)) throw std::logic_error("these instructions are not compiled in or not on this processor");
+  if (found == nullptr || !on_this_processor(set)) throw std::logic_error("instructions that are not compiled in or not on this processor");
   return *found;
 }
 

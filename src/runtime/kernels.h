@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "runtime/entries.h"
 #include "runtime/program.h"
 
 // The inner loops of a table program, compiled once per instruction set. Each call does a block of rows; none checks anything.
@@ -13,28 +15,45 @@ namespace l0gm::kernels {
 constexpr int64_t lanes = 16;  // of float in the widest vectors
 constexpr int64_t padded(int64_t count) { return (count + lanes - 1) / lanes * lanes; }
 
-// A row of a table (of PackedRows: aligned and padded) and what it is multiplied with, the scale of an int8 row included.
+// Tables of PackedRows. A column with codes adds one row of its table to a sum, one with numbers (without waves) one or two. int8 rows have
+// scales.
+struct CodeTable {
+  int64_t slot = 0;
+  const std::byte* rows = nullptr;
+  const float* scales = nullptr;
+};
+struct NumberTable {
+  NumberRows picked;
+  const std::byte* rows = nullptr;
+  const float* scales = nullptr;
+};
+// Any other row of a table and what it is multiplied with, the scale of an int8 row included.
 struct Entry {
   const std::byte* row;
   float factor;
 };
 
-// For each row of the block:  sum = base + sum of factor * entry's row,  then all that is `least` or less becomes `least`.
-struct RowSums {
-  int64_t rows = 0;
+// For each row of the block:  sum = base + rows of tables + factor * row of entries;  all that is `least` or less becomes `least`.
+struct RowSums {                    // what stays from block to block
   int64_t columns = 0;
-  const Entry* entries = nullptr;   // those of row r begin at entries + r * entry_stride
+  std::span<const CodeTable> code_tables;
+  std::span<const NumberTable> number_tables;
+  int64_t row_bytes = 0;            // of all tables
   int64_t entry_stride = 0;
-  int64_t first = 0;                // entries at the front of every row whose factor is 1 (int8: their scale)
-  const int32_t* counts = nullptr;  // entries of each row, those included
   const float* base = nullptr;      // aligned
   const float* least = nullptr;     // aligned
-  float* out = nullptr;             // sums, padded(columns) floats per row …
-  int64_t out_stride = 0;
+  int64_t out_stride = 0;           // out: sums, padded(columns) floats per row …
   const float* weights = nullptr;   // … or, with weights (`logits` aligned rows), out[l] = <row l of weights, sum> instead
   int64_t weight_stride = 0;
   int64_t logits = 0;
-  bool prefetch = false;
+};
+struct RowBlock {
+  int64_t rows = 0;
+  const int32_t* codes = nullptr;   // encoded rows
+  const float* slopes = nullptr;
+  int64_t code_stride = 0, slope_stride = 0;
+  const Entry* entries = nullptr;   // those of row r begin at entries + r * entry_stride
+  const int32_t* counts = nullptr;  // entries of each row; nullptr: none
 };
 
 // out = max(0, bias + in * weights): one member of one layer.
@@ -84,7 +103,7 @@ enum class Storage { float32, bfloat16, int8 };
 Storage storage_of(DType type);
 
 struct Kernels {
-  std::array<void (*)(const RowSums&), 3> sum_rows;        // by Storage
+  std::array<void (*)(const RowSums&, const RowBlock&, float* out), 3> sum_rows;  // by Storage
   std::array<void (*)(const Dense&), 3> dense;
   void (*add_dots)(const Dots&);
   // Sum over pairs of fields of <v_i, v_j>; weights: of the pairs, coordinates: of the coordinates (padded); nullptr: all 1.

@@ -31,57 +31,90 @@ HWY_INLINE void weigh(const Vector (&sum)[count], const RowSums& sums, int64_t b
   }
 }
 
+template <class T, int count>
+HWY_INLINE void add_row(Vector (&sum)[count], const std::byte* table_row, int64_t begin, float factor) {
+  const Vector factors = hn::Set(Floats(), factor);
+  const T* row = reinterpret_cast<const T*>(table_row) + begin;
+  for (int i = 0; i < count; ++i) sum[i] = hn::MulAdd(factors, load(row + i * vector_lanes), sum[i]);
+}
+
+// The same with factor 1, or the row's scale.
+template <class T, int count, class Table>
+HWY_INLINE void add_first_row(Vector (&sum)[count], const Table& table, int64_t index, const RowSums& sums, int64_t begin) {
+  const std::byte* table_row = table.rows + index * sums.row_bytes;
+  if constexpr (has_scales<T>) {
+    add_row<T, count>(sum, table_row, begin, table.scales[index]);
+  } else {
+    const T* row = reinterpret_cast<const T*>(table_row) + begin;
+    for (int i = 0; i < count; ++i) sum[i] = hn::Add(load(row + i * vector_lanes), sum[i]);
+  }
+}
+
+// Few numbers need their direction, and which do is anyone's guess: they are noted, and added once all first rows are. Asking each time
+// would make the processor guess wrong, which costs as much as several rows.
+template <class T, int count>
+HWY_INLINE void add_numbers(Vector (&sum)[count], const RowSums& sums, int64_t begin, const int32_t* codes, const float* slopes) {
+  constexpr size_t most = 32;
+  const NumberTable* noted[most];
+  const NumberTable *table = sums.number_tables.data(), *const end = table + sums.number_tables.size();
+  while (table != end) {
+    size_t notes = 0;
+    const NumberTable* pause = end - table > static_cast<ptrdiff_t>(most) ? table + most : end;
+    for (; table != pause; ++table) {
+      add_first_row<T, count>(sum, *table, table->picked.first(codes), sums, begin);
+      noted[notes] = table;
+      notes += table->picked.between(codes) ? 1 : 0;
+    }
+    for (size_t n = 0; n < notes; ++n) {
+      const NumberTable& of = *noted[n];
+      const int64_t index = of.picked.direction(codes);
+      const float factor = scaled<T>(slopes[of.picked.value_slot], of.scales, index);
+      add_row<T, count>(sum, of.rows + index * sums.row_bytes, begin, factor);
+    }
+  }
+}
+
 // Columns `begin` … begin + count vectors, of all rows.
 template <class T, int count>
-HWY_NOINLINE void sum_chunk(const RowSums& sums, int64_t begin) {
-  for (int64_t r = 0; r < sums.rows; ++r) {
+HWY_NOINLINE void sum_chunk(const RowSums& sums, const RowBlock& block, float* out, int64_t begin) {
+  for (int64_t r = 0; r < block.rows; ++r, out += sums.out_stride) {
+    const int32_t* codes = block.codes + r * block.code_stride;
     Vector sum[count];
     for (int i = 0; i < count; ++i) sum[i] = hn::Load(Floats(), sums.base + begin + i * vector_lanes);
-    if (sums.prefetch && r + PD < sums.rows) {
-      const Entry* later = sums.entries + (r + PD) * sums.entry_stride;
-      for (int64_t e = 0; e < sums.counts[r + PD]; ++e)
-        for (int i = 0; i < count; ++i) hwy::Prefetch(reinterpret_cast<const T*>(later[e].row) + begin + i * vector_lanes);
-    }
-    const Entry* entry = sums.entries + r * sums.entry_stride;
-    const Entry* end = entry + sums.counts[r];
-    if constexpr (!has_scales<T>) {
-      for (const Entry* factored = entry + sums.first; entry != factored; ++entry) {
-        const T* row = reinterpret_cast<const T*>(entry->row) + begin;
-        for (int i = 0; i < count; ++i) sum[i] = hn::Add(load(row + i * vector_lanes), sum[i]);
-      }
-    }
-    for (; entry != end; ++entry) {
-      const Vector factor = hn::Set(Floats(), entry->factor);
-      const T* row = reinterpret_cast<const T*>(entry->row) + begin;
-      for (int i = 0; i < count; ++i) sum[i] = hn::MulAdd(factor, load(row + i * vector_lanes), sum[i]);
+    for (const CodeTable& table : sums.code_tables) add_first_row<T, count>(sum, table, codes[table.slot], sums, begin);
+    add_numbers<T, count>(sum, sums, begin, codes, block.slopes + r * block.slope_stride);
+    if (block.counts != nullptr) {
+      const Entry* entry = block.entries + r * sums.entry_stride;
+      for (const Entry* end = entry + block.counts[r]; entry != end; ++entry) add_row<T, count>(sum, entry->row, begin, entry->factor);
     }
     for (int i = 0; i < count; ++i) sum[i] = hn::Max(sum[i], hn::Load(Floats(), sums.least + begin + i * vector_lanes));
     if (sums.weights != nullptr) {
-      weigh<count>(sum, sums, begin, sums.out + r * sums.out_stride);
+      weigh<count>(sum, sums, begin, out);
     } else {
-      float* out = sums.out + r * sums.out_stride + begin;
-      for (int i = 0; i < count; ++i) hn::StoreU(sum[i], Floats(), out + i * vector_lanes);
+      for (int i = 0; i < count; ++i) hn::StoreU(sum[i], Floats(), out + begin + i * vector_lanes);
     }
   }
 }
 
 template <class T, int... sizes>
-HWY_INLINE void sum_chunk_of(int64_t vectors, const RowSums& sums, int64_t begin, std::integer_sequence<int, sizes...>) {
-  static constexpr void (*by_size[])(const RowSums&, int64_t) = {sum_chunk<T, sizes + 1>...};
-  by_size[vectors - 1](sums, begin);
+HWY_INLINE auto sum_chunk_of(int64_t vectors, std::integer_sequence<int, sizes...>) {
+  static constexpr void (*by_size[])(const RowSums&, const RowBlock&, float*, int64_t) = {sum_chunk<T, sizes + 1>...};
+  return by_size[vectors - 1];
 }
 
 template <class T>
-void sum_rows(const RowSums& sums) {
+void sum_rows(const RowSums& sums, const RowBlock& block, float* out) {
   if constexpr (vector_lanes == 1) {  // rows are padded to whole chunks of one size: the others need no code
-    for (int64_t begin = 0; begin < padded(sums.columns); begin += most_accumulators) sum_chunk<T, most_accumulators>(sums, begin);
+    for (int64_t begin = 0; begin < padded(sums.columns); begin += most_accumulators) {
+      sum_chunk<T, most_accumulators>(sums, block, out, begin);
+    }
   } else {
     const int64_t vectors = (sums.columns + vector_lanes - 1) / vector_lanes;
     int64_t chunks = (vectors + most_accumulators - 1) / most_accumulators;
     for (int64_t done = 0; chunks > 0; --chunks) {
-      // Evenly, as a chunk of one vector pays most for its entries; one chunk, the usual case, without the division.
+      // Evenly, as a chunk of one vector pays most for finding its rows; one chunk, the usual case, without the division.
       const int64_t share = chunks == 1 ? vectors - done : (vectors - done + chunks - 1) / chunks;
-      sum_chunk_of<T>(share, sums, done * vector_lanes, std::make_integer_sequence<int, most_accumulators>());
+      sum_chunk_of<T>(share, std::make_integer_sequence<int, most_accumulators>())(sums, block, out, done * vector_lanes);
       done += share;
     }
   }
@@ -133,7 +166,9 @@ inline void add_dots(const Dots& dots) {
   for (int64_t r = 0; r < dots.rows; ++r) {
     const float* in = dots.in + r * dots.in_stride;
     Vector sum = hn::Zero(Floats());
-    for (int64_t i = 0; i < whole; i += vector_lanes) sum = hn::MulAdd(hn::LoadU(Floats(), in + i), hn::Load(Floats(), dots.weights + i), sum);
+    for (int64_t i = 0; i < whole; i += vector_lanes) {
+      sum = hn::MulAdd(hn::LoadU(Floats(), in + i), hn::Load(Floats(), dots.weights + i), sum);
+    }
     if (whole < dots.count) {
       const Vector last = hn::IfThenElseZero(rest, hn::LoadU(Floats(), in + whole));
       sum = hn::MulAdd(last, hn::Load(Floats(), dots.weights + whole), sum);

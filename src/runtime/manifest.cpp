@@ -67,6 +67,17 @@ std::vector<int64_t> statistic_slots_of(const Schema& schema) {
   return result;
 }
 
+bool are_statistic_slots(const std::vector<int64_t>& slots, const Schema& schema) {
+  const std::vector<int64_t> known = statistic_slots_of(schema);
+  if (slots.size() > 2 * known.size() || !std::is_sorted(slots.begin(), slots.end())) return false;
+  for (size_t i = 2; i < slots.size(); ++i) {
+    if (slots[i] == slots[i - 2]) return false;
+  }
+  std::vector<int64_t> distinct = slots;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  return distinct == known;
+}
+
 std::vector<bool> periodic_columns(const Schema& schema) {
   std::vector<bool> periodic(schema.columns.size(), false);
   for (const Field& field : schema.fields) {
@@ -75,13 +86,14 @@ std::vector<bool> periodic_columns(const Schema& schema) {
   return periodic;
 }
 
-json net_to_json(const TableNet<Matrix>& net) {
+json net_to_json(const TableNet<Matrix>& net, const Schema& schema) {
   json result = {{"members", net.members}, {"outputs", net.outputs}, {"hidden", net.hidden}};
   result["layers"] = result["columns"] = json::array();
   for (const NetLayer<Matrix>& layer : net.layers) result["layers"].push_back(layer.out);
   for (const NetColumn& column : net.columns) {
     result["columns"].push_back({{"folded", column.folded}, {"units", column.units}, {"waves", column.waves}});
   }
+  if (net.statistic_slots != statistic_slots_of(schema)) result["statistics"] = net.statistic_slots;
   if (net.grid_fields > 0) {
     json places = json::array();
     for (const Unit& unit : net.units) places.push_back(unit.place);

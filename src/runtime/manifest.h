@@ -22,13 +22,16 @@ void refuse_other_keys(const nlohmann::json& json, std::string_view where, std::
 void refuse_unknown_keys(const nlohmann::json& json, const nlohmann::json& known, std::string_view where);
 
 // All that a reader cannot work out from schema and arrays.
-nlohmann::json net_to_json(const TableNet<Matrix>& net);
+nlohmann::json net_to_json(const TableNet<Matrix>& net, const Schema& schema);
 // The net with everything set but its arrays, whose vectors have their sizes. Every number is checked, also against each other, the schema
 // and the limits below, before it is multiplied or asks for memory; `tensors` back the numbers of units.
 TableNet<PackedRows> net_from_json(const nlohmann::json& json, const Schema& schema, const std::map<std::string, TensorBytes>& tensors);
 
-// Slope slots of the schema's statistics, in order: what TableNet::statistic_slots must be.
+// Slope slots of the schema's statistics, in order: what TableNet::statistic_slots are, but where a statistic is two units (a gate that
+// depends on the example decides apart on its linear term).
 std::vector<int64_t> statistic_slots_of(const Schema& schema);
+// These and no others, ascending, each once or twice.
+bool are_statistic_slots(const std::vector<int64_t>& slots, const Schema& schema);
 // True for a column with a periodic field: the only kind that has waves.
 std::vector<bool> periodic_columns(const Schema& schema);
 

@@ -85,6 +85,10 @@ void read_columns(const Json& json, const Schema& schema, const Tensors& tensors
   net.unit_tables.resize(tables);
   net.frequencies.resize(waves);
   net.statistic_slots = statistic_slots_of(schema);
+  if (json.contains("statistics")) {
+    net.statistic_slots = counts(json, "net", "statistics", 0, limits::slots);
+    if (!are_statistic_slots(net.statistic_slots, schema)) refuse("net", "'statistics' are not the slots of the schema's, once or twice each and ascending");
+  }
 }
 
 void read_grid(const Json& json, Net& net) {
@@ -156,7 +160,7 @@ void read_gate(const Json& json, Net& net) {
 }  // namespace
 
 TableNet<PackedRows> net_from_json(const nlohmann::json& json, const Schema& schema, const Tensors& tensors) {
-  refuse_other_keys(json, "net", {"members", "outputs", "hidden", "layers", "columns", "grid", "pairs", "cin", "gate"});
+  refuse_other_keys(json, "net", {"members", "outputs", "hidden", "layers", "columns", "statistics", "grid", "pairs", "cin", "gate"});
   Net net;
   read_sizes(json, schema, net);
   read_layers(json, net);

@@ -122,9 +122,10 @@ RowLayout ModelState::layout(std::span<const std::string> names) const {
     }
   }
   if (absent.empty()) return layout;
+  const std::span<const std::string> first = std::span(absent).first(std::min<size_t>(absent.size(), 12));
   throw UserError(fmt::format("{} of the {} columns that the model reads are not among the {} given: {} Add them; a cell may be empty where "
                               "the value is missing.",
-                              absent.size(), columns_.size(), names.size(), join(std::span(absent).first(std::min<size_t>(absent.size(), 12)), " ")));
+                              absent.size(), columns_.size(), names.size(), join(first, " ")));
 }
 
 void ModelState::check_layout(const RowLayout& layout) const {

@@ -166,7 +166,7 @@ PackedRows pack(const RoundedMatrix& rounded, int64_t rows, int64_t columns) {
 
 TableNet<PackedRows> pack(const TableNet<Matrix>& net, WeightType weights) {
   return with_arrays<PackedRows>(net, [&](const Matrix& matrix, int64_t rows, int64_t columns, ArrayKind kind) {
-    if (matrix.rows != rows || matrix.columns != columns) throw std::logic_error("an array of the net does not have the shape it must have");
+    if (matrix.rows != rows || matrix.columns != columns) throw std::logic_error("an array of the net has another shape than it must have");
     return pack(round_matrix(matrix, dtype_of(kind, weights)), rows, columns);
   });
 }

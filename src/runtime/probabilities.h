@@ -13,9 +13,10 @@ void mean_probabilities(const Real* logits, int64_t members, int64_t outputs, do
   std::fill_n(probabilities, classes, 0.0);
   for (int64_t m = 0; m < members; ++m, logits += outputs) {
     if (outputs == 1) {
-      const double x = static_cast<double>(logits[0]);
-      probabilities[0] += 1 / (1 + std::exp(x));
-      probabilities[1] += 1 / (1 + std::exp(-x));
+      const double x = static_cast<double>(logits[0]), odds = std::exp(-std::abs(x)), likely = 1 / (1 + odds);
+      const double unlikely = odds * likely;  // and not 1 - likely, which would lose its digits
+      probabilities[0] += x > 0 ? unlikely : likely;
+      probabilities[1] += x > 0 ? likely : unlikely;
       continue;
     }
     const double top = static_cast<double>(*std::max_element(logits, logits + outputs));

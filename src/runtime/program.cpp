@@ -1,7 +1,6 @@
 #include "runtime/program.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/entries.h"
 #include "runtime/kernels_gate.h"
@@ -12,33 +11,6 @@ namespace {
 
 using kernels::Entry;
 using Net = TableNet<PackedRows>;
-
-// Writes the entries of a row; returns the place behind. First one per code and number, with factor 1 (or scale), which only scaled rows
-// need written; then what has a factor.
-template <bool scaled>
-Entry* write_entries(const SumSources& tables, const int32_t* codes, const float* slopes, Entry* next) {
-  const int64_t row_bytes = tables.row_bytes;
-  const auto first = [&](const auto& table, int64_t row) {
-    next->row = table.rows + row * row_bytes;
-    if constexpr (scaled) next->factor = table.scales[row];
-    ++next;
-  };
-  for (const CodeSource& table : tables.codes) first(table, codes[table.slot]);
-  for (const NumberSource& table : tables.numbers) first(table, table.picked.first(codes));
-  for (const NumberSource& table : tables.numbers) {
-    const int64_t row = table.picked.direction(codes);
-    next->row = table.rows + row * row_bytes;
-    next->factor = slopes[table.picked.value_slot];
-    if constexpr (scaled) next->factor *= table.scales[row];
-    next += table.picked.between(codes);  // else the next one overwrites it
-  }
-  for (const TableSource& table : tables.others) {
-    each_row(table.column, table.frequencies, codes, slopes, [&](int64_t row, double factor) {
-      *next++ = {table.rows + row * row_bytes, static_cast<float>(factor) * (scaled ? table.scales[row] : 1.0F)};
-    });
-  }
-  return next;
-}
 
 // Up to block_rows rows on their way through the net.
 class Block {
@@ -67,15 +39,15 @@ class Block {
       }
       fill_grid();
     }
-    sum_wide();
-    if (plan_.weights.rows() == 0) deep();
+    const bool all_in_one = plan_.weights.rows() > 0;
+    sum(plan_.wide, plan_.dense_units, all_in_one ? out_ : at<float>(plan_.layout.sums));
+    if (!all_in_one) deep();
     if (net_.pairs.present || net_.cin.present) {
       for (int64_t r = 0; r < rows_; ++r) add_grid(r);
     }
   }
 
  private:
-  // What most nets do not need stays out of line: a call for one row is then little more than its sums.
   template <class T>
   T* at(size_t offset) const { return reinterpret_cast<T*>(workspace_ + offset); }
   const int32_t* codes(int64_t r) const { return codes_ + r * code_stride_; }
@@ -83,30 +55,39 @@ class Block {
   float* units(int64_t r) const { return at<float>(plan_.layout.units) + r * plan_.unit_stride; }
   float* grid(int64_t r) const { return at<float>(plan_.layout.grid) + r * plan_.grid_size; }
 
-  Entry* add_entries(const SumSources& tables, int64_t r) const {
-    Entry* begin = entries_ + r * plan_.wide.sums.entry_stride;
-    return tables.scaled ? write_entries<true>(tables, codes(r), slopes(r), begin) : write_entries<false>(tables, codes(r), slopes(r), begin);
+  // What most nets do not need stays out of line from here on: a call for one row is then little more than its sums.
+
+  // Rows of tables that the kernels do not find themselves; with the units' rows where the sum is that of `wide`.
+  [[gnu::noinline]] void write_entries(const SumPlan& plan, const std::vector<DenseUnit>& dense_units) {
+    for (int64_t r = 0; r < rows_; ++r) {
+      Entry *const begin = entries_ + r * plan.sums.entry_stride, *next = begin;
+      for (const TableSource& table : plan.others) {
+        each_row(table.column, table.frequencies, codes(r), slopes(r), [&](int64_t row, double factor) {
+          const float scale = table.scales != nullptr ? table.scales[row] : 1.0F;
+          *next++ = {table.rows + row * plan.sums.row_bytes, static_cast<float>(factor) * scale};
+        });
+      }
+      for (const DenseUnit& unit : dense_units) {
+        const float value = units(r)[unit.unit];
+        *next = {unit.row, value * unit.scale};
+        next += value != 0 ? 1 : 0;  // else the next one overwrites it
+      }
+      counts_[r] = static_cast<int32_t>(next - begin);
+    }
   }
 
-  void count_entries(int64_t r, const Entry* end) {
-    counts_[r] = static_cast<int32_t>(end - (entries_ + r * plan_.wide.sums.entry_stride));
-  }
-
-  void sum(const SumPlan& plan, float* out) const {
-    kernels::RowSums sums = plan.sums;
-    sums.rows = rows_;
-    sums.entries = entries_;
-    sums.counts = counts_;
-    sums.out = out;
-    kernels_.sum_rows[plan_.storage](sums);
+  void sum(const SumPlan& plan, const std::vector<DenseUnit>& dense_units, float* out) {
+    kernels::RowBlock block = {rows_, codes_, slopes_, code_stride_, slope_stride_, entries_, nullptr};
+    if (!plan.others.empty() || !dense_units.empty()) {
+      write_entries(plan, dense_units);
+      block.counts = counts_;
+    }
+    kernels_.sum_rows[plan_.storage](plan.sums, block, out);
   }
 
   // In the order of columns: a column's last vector reaches into the units of the next, which come after.
   [[gnu::noinline]] void plain_units() {
-    for (const UnitSource& table : plan_.unit_tables) {
-      for (int64_t r = 0; r < rows_; ++r) count_entries(r, add_entries(table.plan.sources, r));
-      sum(table.plan, units(0) + table.unit_begin);
-    }
+    for (const UnitPlan& table : plan_.unit_tables) sum(table.plan, {}, units(0) + table.unit_begin);
     const size_t statistics = net_.statistic_slots.size(), first = net_.units.size() - statistics;
     for (int64_t r = 0; r < rows_; ++r) {
       for (size_t s = 0; s < statistics; ++s) units(r)[first + s] = slopes(r)[net_.statistic_slots[s]];
@@ -133,19 +114,6 @@ class Block {
     for (const GridRun& run : plan_.grid_runs) {
       for (int64_t r = 0; r < rows_; ++r) std::copy_n(units(r) + run.unit, run.length, grid(r) + run.place);
     }
-  }
-
-  void sum_wide() {
-    for (int64_t r = 0; r < rows_; ++r) {
-      Entry* next = add_entries(plan_.wide.sources, r);
-      for (const DenseUnit& unit : plan_.dense_units) {
-        const float value = units(r)[unit.unit];
-        *next = {unit.row, value * unit.scale};
-        next += value != 0 ? 1 : 0;
-      }
-      count_entries(r, next);
-    }
-    sum(plan_.wide, plan_.weights.rows() > 0 ? out_ : at<float>(plan_.layout.sums));
   }
 
   [[gnu::noinline]] void deep() {

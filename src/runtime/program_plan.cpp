@@ -37,17 +37,16 @@ void check_shapes(const TableNet<PackedRows>& net) {
 
 }  // namespace
 
-void SumSources::add(const TableSource& source) {
+void SumPlan::add(const TableSource& source) {
   const NetColumn& column = source.column;
   if (column.kind == NetColumn::Kind::code) {
-    codes.push_back({column.code_slot, source.rows, source.scales});
+    code_tables.push_back({column.code_slot, source.rows, source.scales});
   } else if (column.kind == NetColumn::Kind::number && column.waves == 0) {
-    numbers.push_back({NumberRows(column), source.rows, source.scales});
+    number_tables.push_back({NumberRows(column), source.rows, source.scales});
   } else {
     others.push_back(source);
+    most_entries += most_rows(column);
   }
-  scaled = source.scales != nullptr;
-  most_entries += most_rows(column);
 }
 
 ProgramPlan::ProgramPlan(const TableNet<PackedRows>& net, InstructionSet instructions) : kernels(&kernels::kernels_of(instructions)) {
@@ -63,21 +62,21 @@ ProgramPlan::ProgramPlan(const TableNet<PackedRows>& net, InstructionSet instruc
 
 void ProgramPlan::find_tables(const TableNet<PackedRows>& net) {
   size_t table = 0, wave = 0;
-  wide.sources.row_bytes = row_bytes_of(net.wide);
+  wide.sums.row_bytes = row_bytes_of(net.wide);
   for (const NetColumn& column : net.columns) {
     const float* frequencies = column.waves > 0 ? net.frequencies[wave++].row<float>(0) : nullptr;
-    if (column.folded) wide.sources.add(source_of(column, net.wide, column.wide_begin, frequencies));
+    if (column.folded) wide.add(source_of(column, net.wide, column.wide_begin, frequencies));
     if (column.units == 0) continue;
     const PackedRows& units = net.unit_tables[table++];
     const TableSource source = source_of(column, units, 0, frequencies);
     if (net.gate.present) {
       exact_tables.push_back(source);
     } else {
-      UnitSource& unit_source = unit_tables.emplace_back();
-      unit_source.unit_begin = column.unit_begin;
-      unit_source.plan.sources.row_bytes = row_bytes_of(units);
-      unit_source.plan.sources.add(source);
-      unit_source.plan.sums.columns = column.units;
+      UnitPlan& of_column = unit_tables.emplace_back();
+      of_column.unit_begin = column.unit_begin;
+      of_column.plan.add(source);
+      of_column.plan.sums.row_bytes = row_bytes_of(units);
+      of_column.plan.sums.columns = column.units;
     }
   }
 }
@@ -134,9 +133,9 @@ void ProgramPlan::make_weights(const TableNet<PackedRows>& net) {
 
 void ProgramPlan::lay_out(const TableNet<PackedRows>& net) {
   int64_t most_maps = 0;
-  int64_t entries = wide.sources.most_entries + static_cast<int64_t>(dense_units.size());
-  for (const UnitSource& table : unit_tables) entries = std::max(entries, table.plan.sources.most_entries);
-  entry_stride = entries + 1;  // one is written before it is known whether it counts
+  int64_t entries = wide.most_entries + static_cast<int64_t>(dense_units.size());
+  for (const UnitPlan& table : unit_tables) entries = std::max(entries, table.plan.most_entries);
+  entry_stride = entries > 0 ? entries + 1 : 0;  // one is written before it is known whether it counts
   // Whole vectors are read and written at places that need not be multiples of theirs: hence the room behind.
   unit_stride = net.units.empty() ? 0 : padded(static_cast<int64_t>(net.units.size())) + lanes;
   sum_stride = weights.rows() > 0 ? 0 : padded(net.wide_columns()) + lanes;
@@ -162,20 +161,21 @@ void ProgramPlan::lay_out(const TableNet<PackedRows>& net) {
   layout.exact = take(static_cast<size_t>(exact), std::type_identity<double>{});
 }
 
+void ProgramPlan::prepare(SumPlan& plan, const PackedRows& base, const PackedRows& bounds) const {
+  plan.sums.code_tables = plan.code_tables;
+  plan.sums.number_tables = plan.number_tables;
+  plan.sums.entry_stride = entry_stride;
+  plan.sums.base = base.row<float>(0);
+  plan.sums.least = bounds.row<float>(0);
+}
+
 void ProgramPlan::prepare_sums(const TableNet<PackedRows>& net) {
-  const auto prepare = [this](SumPlan& plan, const PackedRows& base, const PackedRows& bounds) {
-    plan.sums.entry_stride = entry_stride;
-    plan.sums.first = static_cast<int64_t>(plan.sources.codes.size() + plan.sources.numbers.size());
-    plan.sums.base = base.row<float>(0);
-    plan.sums.least = bounds.row<float>(0);
-  };
-  for (UnitSource& table : unit_tables) {
+  for (UnitPlan& table : unit_tables) {
     prepare(table.plan, zeros, unbounded);
     table.plan.sums.out_stride = unit_stride;
   }
   prepare(wide, net.base, least);
   wide.sums.columns = net.wide_columns();
-  wide.sums.prefetch = getenv("PF") != nullptr;
   wide.sums.out_stride = sum_stride;
   if (weights.rows() > 0) {
     wide.sums.out_stride = wide.sums.logits = net.logits();

@@ -16,39 +16,20 @@ struct TableSource {
   const float* frequencies = nullptr;  // of its waves; nullptr: none
 };
 
-// Most tables are one of these two: small, as every row goes through all of them.
-struct CodeSource {
-  int64_t slot = 0;
-  const std::byte* rows = nullptr;
-  const float* scales = nullptr;
-};
-struct NumberSource {                  // without waves
-  NumberRows picked;
-  const std::byte* rows = nullptr;
-  const float* scales = nullptr;
-};
-
 // Tables whose picked rows are added up.
-struct SumSources {
-  std::vector<CodeSource> codes;
-  std::vector<NumberSource> numbers;
-  std::vector<TableSource> others;
-  int64_t row_bytes = 0;               // of the tables
-  bool scaled = false;                 // their rows have scales
+struct SumPlan {
+  std::vector<kernels::CodeTable> code_tables;
+  std::vector<kernels::NumberTable> number_tables;
+  std::vector<TableSource> others;     // what they pick is written into the workspace as entries
   int64_t most_entries = 0;
+  kernels::RowSums sums;               // all of it that does not change from block to block
 
   void add(const TableSource& source);
 };
 
-// Sums ahead of their rows: `sums` has all that does not change from block to block.
-struct SumPlan {
-  SumSources sources;
-  kernels::RowSums sums;
-};
-
-struct UnitSource {
+struct UnitPlan {                      // of one column
   int64_t unit_begin = 0;
-  SumPlan plan;                        // of one column's table
+  SumPlan plan;
 };
 
 // A unit whose value is the factor of a row of `wide`.
@@ -76,7 +57,7 @@ struct ProgramPlan {
   const kernels::Kernels* kernels;
   size_t storage = 0;                     // of `wide`, layers and CIN, as an index of kernels
   SumPlan wide;                           // folded tables; their sums go to the workspace unless `weights` turn them into logits
-  std::vector<UnitSource> unit_tables;
+  std::vector<UnitPlan> unit_tables;
   std::vector<TableSource> exact_tables;  // the same, in double precision: with a gate
   std::vector<DenseUnit> dense_units;
   std::vector<GridRun> grid_runs;
@@ -95,6 +76,7 @@ struct ProgramPlan {
   void find_units(const TableNet<PackedRows>& net);
   void make_bounds(const TableNet<PackedRows>& net);
   void make_weights(const TableNet<PackedRows>& net);
+  void prepare(SumPlan& plan, const PackedRows& base, const PackedRows& bounds) const;
   void prepare_sums(const TableNet<PackedRows>& net);
   void lay_out(const TableNet<PackedRows>& net);
 };

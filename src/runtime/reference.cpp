@@ -71,7 +71,9 @@ Numbers gated(const NetGate<Matrix>& gate, Numbers units) {
     const int64_t begin = gate.gate_begin[u], end = gate.gate_begin[u + 1];
     if (begin == end) continue;
     double largest = 0;
-    for (int64_t i = begin; i < end; ++i) largest = std::max(largest, values[static_cast<size_t>(gate.gate_of_unit[static_cast<size_t>(i)])]);
+    for (int64_t i = begin; i < end; ++i) {
+      largest = std::max(largest, values[static_cast<size_t>(gate.gate_of_unit[static_cast<size_t>(i)])]);
+    }
     units[u] *= largest;
   }
   return units;

@@ -6,95 +6,17 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = ""
-
-TINY = """
-[data]
-source = "planted-table"
-rows = 600
-[model]
-width = 4
-hidden = 16
-depth = 1
-[gate]
-target_active = 0.25
-[train]
-epochs = 6
-batch = 64
-"""
-
-METRICS = ["step", "epoch", "phase", "tau", "lambda", "mu", "train_loss", "valid_nll", "active_fraction", "expected_active_fraction", "seconds"]
-
-
-class CliCase(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="l0gm-cli-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.config = self.write("tiny.toml", TINY)
-
-    def path(self, *parts):
-        return os.path.join(self.folder, *parts)
-
-    def write(self, name, content):
-        path = self.path(name)
-        with open(path, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    def read(self, *parts):
-        with open(self.path(*parts), "rb") as file:
-            return file.read()
-
-    def start(self, *arguments):
-        environment = {k: v for k, v in os.environ.items() if k not in ("L0GM_DATA", "OMP_NUM_THREADS")}
-        return subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                cwd=self.folder, env=environment)
-
-    def run_program(self, *arguments, code=0):
-        process = self.start(*arguments)
-        out, error = process.communicate(timeout=300)
-        self.assertEqual(process.returncode, code, f"{arguments}\n{out.decode(errors='replace')}\n{error.decode(errors='replace')}")
-        return out.decode(), error.decode()
-
-    def train(self, out, *arguments, code=0):
-        return self.run_program("train", self.config, "--out", self.path(out), "--threads", "1", *arguments, code=code)
-
-    def refused(self, *arguments, says=()):
-        """Exit code 2, nothing on standard output, one `error:` with every one of the words."""
-        out, error = self.run_program(*arguments, code=2)
-        self.assertEqual(out, "")
-        self.assertEqual(error.count("error: "), 1, error)
-        for words in says:
-            self.assertIn(words, error)
-        self.assertNotIn("internal", error)
-        return error
-
-    def metrics(self, run):
-        lines = []
-        for line in self.read(run, "metrics.jsonl").decode().splitlines():
-            value = json.loads(line)
-            del value["seconds"]
-            lines.append(value)
-        return lines
-
-    def assert_same_result(self, first, second):
-        for name in ("checkpoint/best.safetensors", "checkpoint/state.safetensors", "predictions/valid.csv", "config.toml", "schema.json"):
-            self.assertTrue(self.read(first, name) == self.read(second, name), name)
-        self.assertEqual(self.metrics(first), self.metrics(second))
+from program import METRICS, PROGRAM, ROOT, TINY, CliCase
 
 
 class Examples(CliCase):
     """The configurations and commands of examples/, as a newcomer types them."""
 
-    ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-
     def example(self, name):
-        return os.path.join(self.ROOT, "examples", *name.split("/"))
+        return os.path.join(ROOT, "examples", *name.split("/"))
 
     def figures(self, config, *arguments):
         self.run_program("train", config, "--out", self.path("run"), "--threads", "1", *arguments)  # other tests run beside it
@@ -121,7 +43,7 @@ class Examples(CliCase):
         self.assertEqual(len(self.read("p.csv").splitlines()), 2001)
 
     def test_adult(self):
-        data = os.environ.get("L0GM_DATA", os.path.join(self.ROOT, "..", "shared", "data"))
+        data = os.environ.get("L0GM_DATA", os.path.join(ROOT, "..", "shared", "data"))
         if not os.path.exists(os.path.join(data, "adult")):
             self.skipTest("Adult is not here: L0GM_DATA names a folder that has adult/")
         result = self.figures(self.example("adult/adult.toml"), "--set", f"data.dir={os.path.abspath(data)}")
@@ -522,5 +444,4 @@ class Interrupted(CliCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main(verbosity=2)

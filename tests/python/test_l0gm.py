@@ -2,8 +2,9 @@
 """The Python package against what `l0gm predict` says of the same file.
 
 Usage: test_l0gm.py MODEL.l0gm INPUT.csv EXPECTED.csv [CALIBRATED.csv], or the same in L0GM_TEST_MODEL, L0GM_TEST_INPUT, L0GM_TEST_EXPECTED and
-L0GM_TEST_CALIBRATED. The library: L0GM_RUNTIME_LIBRARY. EXPECTED is the output of `l0gm predict MODEL INPUT --out EXPECTED`, CALIBRATED the
-same with --calibrated. INPUT has commas between cells and at least one numeric and one categorical column. Pandas is tested where it is installed.
+L0GM_TEST_CALIBRATED. The library: L0GM_RUNTIME_LIBRARY. The package of this checkout is tested, with L0GM_TEST_INSTALLED=1 the installed one.
+EXPECTED is the output of `l0gm predict MODEL INPUT --out EXPECTED`, CALIBRATED the same with --calibrated. INPUT has commas between cells and at
+least one numeric and one categorical column. Pandas is tested where it is installed.
 """
 
 import csv
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+if "L0GM_TEST_INSTALLED" not in os.environ:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import l0gm  # noqa: E402
 
 try:
@@ -226,7 +228,8 @@ class Frames(Case):
         expected = None
         for nothing in (None, float("nan"), pd.NA, pd.NaT):
             counts = self.model.empty_counts()
-            found = self.model.predict_proba(frame.assign(**{category: pd.Series([nothing], dtype=object), number: pd.Series([nothing], dtype=object)}), counts)
+            cell = pd.Series([nothing], dtype=object)
+            found = self.model.predict_proba(frame.assign(**{category: cell, number: cell}), counts)
             self.assertEqual((counts.as_dict()["missing"][category], counts.as_dict()["missing"][number]), (1, 1))
             expected = found if expected is None else expected
             self.assert_close(found, expected)

@@ -185,7 +185,8 @@ TEST(CompactModel, SizesThatDoNotFitAreRefused) {
   model.predict(cells, probabilities);
   const auto refused = [&](size_t cell_count, size_t probability_count, const RowLayout* layout = nullptr, InputCounts* counts = nullptr) {
     try {
-      model.predict(std::span<const std::string_view>(cells).first(cell_count), std::span(probabilities).first(probability_count), layout, counts);
+      const auto some = std::span<const std::string_view>(cells).first(cell_count);
+      model.predict(some, std::span(probabilities).first(probability_count), layout, counts);
       return false;
     } catch (const UserError&) {
       return true;

@@ -34,7 +34,8 @@ Schema schema_of_all_kinds() {
   id.buckets = 100;
   year.values = {1999, 2000};
   phases.values = {0.5};
-  schema.fields = {town, tags, age, ages, field("size", 3, FieldKind::plain), id, year, phase, phases, field("mean", 0, FieldKind::statistic)};
+  const Field size = field("size", 3, FieldKind::plain), mean = field("mean", 0, FieldKind::statistic);
+  schema.fields = {town, tags, age, ages, size, id, year, phase, phases, mean};
   return schema;
 }
 

@@ -23,6 +23,7 @@ MissingMarks::MissingMarks(std::span<const std::string> marks, std::span<const s
         first_[static_cast<unsigned char>(text.front())] = true;
         longest_ = std::max(longest_, text.size());
         marks_.emplace_back(text);
+        if (const std::optional<double> number = parse_double(text); number && !std::isnan(*number)) numbers_.push_back(*number);
       }
     }
   }
@@ -137,14 +138,15 @@ class TextSource {
 
 class NumberSource {
  public:
-  NumberSource(const double* numbers, const int32_t* positions, RowEncoder::Counts* counts)
-      : numbers_(numbers), positions_(positions), counts_(counts) {}
+  NumberSource(const double* numbers, const int32_t* positions, const std::vector<MissingMarks>& marks, RowEncoder::Counts* counts)
+      : numbers_(numbers), positions_(positions), marks_(marks.data()), counts_(counts) {}
 
   int32_t code(const CodeColumn& column) const {
     return code_from_number(number_of(column.column), column.codes, column.hashed, column.column, counts_);
   }
   double number(size_t column) const {
-    const double value = number_of(column);
+    double value = number_of(column);
+    if (marks_[column].contains(value)) [[unlikely]] value = not_a_number;
     if (counts_ != nullptr && std::isnan(value)) [[unlikely]] ++counts_->missing[column];
     return value;
   }
@@ -154,6 +156,7 @@ class NumberSource {
   double number_of(size_t column) const { return numbers_[positions_[column]]; }
   const double* numbers_;
   const int32_t* positions_;
+  const MissingMarks* marks_;
   RowEncoder::Counts* counts_;
 };
 
@@ -175,7 +178,7 @@ void RowEncoder::encode(const std::string_view* cells, int32_t* codes, float* sl
 
 void RowEncoder::encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
   if (positions == nullptr) positions = tables_->in_order.data();
-  tables_->encode(NumberSource(numbers, positions, counts), codes, slopes, counts);
+  tables_->encode(NumberSource(numbers, positions, tables_->marks, counts), codes, slopes, counts);
 }
 
 int32_t RowEncoder::code_of(size_t column, std::string_view text) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -118,11 +119,15 @@ class MissingMarks {
     return (first_[static_cast<unsigned char>(cell.front())] & (cell.size() <= longest_)) && among_marks(cell);
   }
 
+  // The same of a number that was not text: one that a mark spells, such as -999.
+  bool contains(double number) const { return !numbers_.empty() && std::find(numbers_.begin(), numbers_.end(), number) != numbers_.end(); }
+
  private:
   bool among_marks(std::string_view cell) const;
   std::array<bool, 256> first_{};
   bool empty_ = false;
   size_t longest_ = 0;
+  std::vector<double> numbers_;  // of marks that are numbers
   std::vector<std::string> marks_;
 };
 

@@ -143,5 +143,15 @@ TEST(RowEncoder, CellsInAnotherOrder) {
   expect_same(moved, from_numbers(encoder, numbers), "numbers");
 }
 
+// A mark that is a number means missing in a file; the same number in a row of numbers must, too.
+TEST(RowEncoderNumbers, ANumberThatAMarkSpellsIsMissing) {
+  Schema schema = example();
+  schema.columns[1].missing_marks = {"-999"};
+  const RowEncoder encoder(schema);
+  const Result marked = from_numbers(encoder, {2, -999, 1, 2, -999});
+  expect_same(marked, from_numbers(encoder, {2, NAN, 1, 2, -999}), "age");
+  EXPECT_EQ(marked.counts.missing, (std::vector<int64_t>{0, 1, 0, 0, 0}));  // the mark is of one column only
+}
+
 }  // namespace
 }  // namespace l0gm

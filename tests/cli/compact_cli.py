@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Compact models from outside: compact_cli.py PROGRAM [TestClass …]. Standard library only; the Python package is tested where numpy is."""
+import csv
+import json
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+from program import ROOT, CliCase
+
+KEYS = ["units", "open_units", "parity_float64", "parity_float32", "rows_checked", "bytes", "bytes_dense"]
+
+
+class CompactCase(CliCase):
+    def make(self, *options, name="model.l0gm", words=()):
+        if not os.path.exists(self.path("people.csv")):
+            self.run_program("data", "make", "planted-table", "--rows", "900", "--out", self.path("people.csv"))
+        config = self.write("own.toml", '[data]\nsource = "csv"\ntrain = "people.csv"\nlabel = "label"\n[model]\nwidth = 4\nhidden = 8\ndepth = 1\n'
+                            '[gate]\nunit = "group"\ntarget_active = 0.2\n[train]\nepochs = 6\nbatch = 64\n')
+        if not os.path.exists(self.path("run")):
+            self.run_program("train", config, "--out", self.path("run"), "--threads", "1", *options)
+        return json.loads(self.run_program("--json", "--quiet", "compact", self.path("run"), "-o", self.path(name), *words)[0])
+
+    def predictions(self, name):
+        with open(self.path(name), newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def predict(self, model, table, out, *words):
+        return json.loads(self.run_program("--json", "predict", self.path(model), self.path(table), "-o", self.path(out), *words)[0])
+
+    def assert_close(self, first, second, most=3e-6):
+        a, b = self.predictions(first), self.predictions(second)
+        self.assertEqual([row["row"] for row in a], [row["row"] for row in b])
+        self.assertEqual(a[0].keys(), b[0].keys())
+        for x, y in zip(a, b):
+            for key in x:
+                if key.startswith("p_"):
+                    self.assertLessEqual(abs(float(x[key]) - float(y[key])), most, (x, y))
+
+
+class Compact(CompactCase):
+    def test_a_file_says_what_the_run_says(self):
+        result = self.make()
+        self.assertFalse([key for key in KEYS if key not in result], result)
+        self.assertEqual((result["units"], result["open_units"], result["columns"]), (30, 6, 6))
+        self.assertEqual(len(result["closed_columns"]), 24)
+        self.assertLessEqual(result["parity_float64"], 1e-9)
+        self.assertLessEqual(result["parity_float32"], result["parity_float32_limit"])
+        self.assertGreaterEqual(result["rows_checked"], 10000 + 90)
+        self.assertEqual(result["bytes"], os.path.getsize(self.path("model.l0gm")))
+        card = self.read("model.md").decode()
+        for words in ("## Figures", "## Calibration", "## Limits", "6 of 30 units"):
+            self.assertIn(words, card)
+        for words in ([], ["--calibrated"]):
+            self.predict("run", "people.csv", "run.csv", *words)
+            self.predict("model.l0gm", "people.csv", "file.csv", *words, "--threads", "2")
+            self.assert_close("run.csv", "file.csv")
+        with self.assertRaises(AssertionError):  # calibration moves something
+            self.predict("run", "people.csv", "run.csv")
+            self.assert_close("run.csv", "file.csv")
+
+    def test_the_same_run_gives_the_same_bytes(self):
+        self.make()
+        self.make(name="again.l0gm")
+        self.assertTrue(self.read("model.l0gm") == self.read("again.l0gm"))
+
+    def test_the_file_is_safetensors(self):
+        self.make()
+        bytes_ = self.read("model.l0gm")
+        size = struct.unpack("<Q", bytes_[:8])[0]
+        header = json.loads(bytes_[8:8 + size])
+        manifest = json.loads(header.pop("__metadata__")["l0gm"])
+        self.assertEqual((manifest["format_version"], manifest["kind"], manifest["weights"]), (1, "table", "float32"))
+        self.assertEqual(max(tensor["data_offsets"][1] for tensor in header.values()), len(bytes_) - 8 - size)
+
+    def test_columns_by_name(self):
+        closed = self.make()["closed_columns"]
+        rows = self.predictions("people.csv")
+        self.predict("model.l0gm", "people.csv", "all.csv")
+        open_columns = [name for name in rows[0] if name not in closed and name != "label"]
+        self.assertEqual(len(open_columns), 6)
+        for order in (open_columns, open_columns[::-1] + ["label"]):  # closed columns need not be there; order and further ones do not matter
+            lines = [",".join(order)] + [",".join(row[name] for name in order) for row in rows]
+            self.write("some.csv", "\n".join(lines) + "\n")
+            self.predict("model.l0gm", "some.csv", "some.p.csv")
+            self.assertEqual(self.read("some.p.csv"), self.read("all.csv"))
+        lines = [",".join(open_columns[1:])] + [",".join(row[name] for name in open_columns[1:]) for row in rows]
+        self.write("short.csv", "\n".join(lines) + "\n")
+        self.refused("predict", self.path("model.l0gm"), self.path("short.csv"), "-o", self.path("no.csv"), says=[open_columns[0]])
+        self.assertFalse(os.path.exists(self.path("no.csv")))
+
+    def test_strange_cells_are_counted(self):
+        self.make()
+        rows = self.predictions("people.csv")
+        counted = {}
+        for column in [name for name in rows[0] if name != "label"]:
+            table = [dict(row) for row in rows[:50]]
+            table[0][column], table[1][column], table[2][column] = "never seen", "", "never seen either"
+            lines = [",".join(rows[0])] + [",".join(row.values()) for row in table]
+            self.write("strange.csv", "\n".join(lines) + "\n")
+            of_file, of_run = (self.predict(model, "strange.csv", "p.csv") for model in ("model.l0gm", "run"))
+            kind = "unseen" if of_run["unseen"] else "unreadable"
+            self.assertEqual(of_run[kind], {column: 2})
+            if of_file[kind]:  # else the column is closed
+                self.assertEqual((of_file[kind], of_file["missing"]), ({column: 2}, {column: 1}))
+                counted[kind] = counted.get(kind, 0) + 1
+        self.assertGreater(sum(counted.values()), 5)
+
+    def test_fewer_bits(self):
+        full = self.make()
+        for weights, most in (("bfloat16", 0.05), ("int8", 0.1)):
+            small = self.make(name=f"{weights}.l0gm", words=["--weights", weights])
+            self.assertLess(small["bytes"], full["bytes"])
+            self.assertGreater(small["rounding"]["largest_difference"], 0)
+            self.assertLess(small["rounding"]["largest_difference"], most)
+            self.predict(f"{weights}.l0gm", "people.csv", f"{weights}.csv")
+        self.refused("compact", self.path("run"), "-o", self.path("x.l0gm"), "--weights", "int4", says=["int4"])
+
+    def test_latency(self):
+        self.make()
+        result = json.loads(self.run_program("--json", "bench", "latency", self.path("model.l0gm"), "--batch", "1,64", "--threads", "1", "--runs", "20",
+                                             "--warmup", "2")[0])
+        text = json.dumps(result)
+        for word in ("median", "p99", "numbers", "text"):
+            self.assertIn(word, text)
+
+    def test_refused(self):
+        self.make()
+        good = self.read("model.l0gm")
+        flipped = good[:-5] + bytes([good[-5] ^ 4]) + good[-4:]
+        for name, bytes_ in (("short", good[:len(good) // 2]), ("empty", b""), ("flipped", flipped), ("text", b"hello" * 100)):
+            self.write(name, bytes_)
+            self.refused("predict", self.path(name), self.path("people.csv"), "-o", self.path("p.csv"), says=[name])
+            self.refused("bench", "latency", self.path(name), says=[name])
+        self.refused("predict", self.path("nothing"), self.path("people.csv"), "-o", self.path("p.csv"), says=["nothing"])
+        self.refused("compact", self.path("nothing"), "-o", self.path("x.l0gm"), says=["nothing"])
+        self.write("people.csv", self.read("people.csv") + self.read("people.csv").splitlines(keepends=True)[1])
+        self.refused("compact", self.path("run"), "-o", self.path("x.l0gm"), says=["has changed"])
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("x.")])
+
+
+class PythonPackage(CompactCase):
+    """tests/python against files of the program."""
+
+    def interpreter(self):
+        for python in (sys.executable, os.path.join(ROOT, ".venv-peers", "bin", "python")):
+            if os.path.exists(python) and subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0:
+                return python
+        self.skipTest("numpy is not here: python3 -m pip install numpy pandas")
+
+    def test_python_says_what_the_program_says(self):
+        python = self.interpreter()
+        self.make()
+        self.predict("model.l0gm", "people.csv", "p.csv")
+        self.predict("model.l0gm", "people.csv", "calibrated.csv", "--calibrated")
+        done = subprocess.run([python, os.path.join(ROOT, "tests", "python", "test_l0gm.py"), *(self.path(name) for name in (
+            "model.l0gm", "people.csv", "p.csv", "calibrated.csv"))], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
