@@ -7,18 +7,21 @@ from pathlib import Path
 from runs import ROOT, Cell, Runs, table
 
 FAST, ADULT = (ROOT / "examples" / "adult" / name for name in ("fast.toml", "adult.toml"))
-NO_FOLDING = ["--fold-bytes", "0"]
-# What is made of each run: name in the tables, further words of `l0gm compact`.
-FILES = {"": [], ", bfloat16": ["--weights", "bfloat16"], ", int8": ["--weights", "int8"], ", not folded": NO_FOLDING}
+# What can be made of a run: name in the tables, further words of `l0gm compact`.
+WORDS = {"": [], ", bfloat16": ["--weights", "bfloat16"], ", int8": ["--weights", "int8"], ", not folded": ["--fold-bytes", "0"]}
 
 
-def cells(protocol: str) -> list[Cell]:
+def cells(protocol: str) -> list[tuple[Cell, list[str]]]:
+    """The runs, and which files are made of each."""
     settings = {"data.protocol": protocol}
     teacher = Cell(f"shallow-teacher-{protocol}", "net B at 20 %, 2 x 256", ADULT, settings)
     taught = {**settings, "distill.weight": 0.7}
-    return [Cell(f"serve-gated-{protocol}", "gated at 30 %, taught", FAST, taught, teacher),
-            Cell(f"serve-dense-{protocol}", "dense, taught", FAST, {**taught, "gate.unit": "none"}, teacher),
-            Cell(f"serve-alone-{protocol}", "gated at 30 %, not taught", FAST, settings), teacher]
+    columns = {"gate.unit": "group", "gate.target_active": 0.7}
+    return [(Cell(f"serve-gated-{protocol}", "gated at 30 %, taught", FAST, taught, teacher), list(WORDS)),
+            (Cell(f"serve-dense-{protocol}", "dense, taught", FAST, {**taught, "gate.unit": "none"}, teacher), ["", ", not folded"]),
+            (Cell(f"serve-columns-{protocol}", "columns gated at 70 %, taught", FAST, {**taught, **columns}, teacher), [""]),
+            (Cell(f"serve-alone-{protocol}", "gated at 30 %, not taught", FAST, settings), [""]),
+            (teacher, list(WORDS))]
 
 
 def compact(runs: Runs, cell: Cell, seed: int, name: str, words: list[str], out: Path) -> dict:
@@ -34,11 +37,10 @@ def make_models(program: Path, out: Path, jobs: int = 2) -> dict[str, Path]:
     print("### The files, judged on test rows through the runtime, mean over splits 0, 1, 2\n")
     rows = []
     for protocol in ("openml", "uci"):
-        all_cells = cells(protocol)
-        runs.all(all_cells)
-        for cell in all_cells:
-            for name, words in FILES.items():
-                made = [compact(runs, cell, seed, name, words, out) for seed in range(3)]
+        runs.all([cell for cell, _ in cells(protocol)])
+        for cell, names in cells(protocol):
+            for name in names:
+                made = [compact(runs, cell, seed, name, WORDS[name], out) for seed in range(3)]
                 of = lambda key: statistics.mean(m["figures"]["test"][key] for m in made)
                 parity = max(m["parity_float32"] for m in made)
                 moved = max((m["rounding"]["largest_difference"] for m in made if "rounding" in m), default=None)
