@@ -66,7 +66,8 @@ nlohmann::json figures_of(const Predictions& predictions, const Calibrator& cali
   return some;
 }
 
-nlohmann::json describe_gate(const LoadedRun& run, const Model& model, const TrainedModel& trained, const TableTensors& valid) {
+nlohmann::json describe_gate(const TrainedModel& trained, const TableTensors& valid) {
+  const LoadedRun& run = trained.exact;
   const auto sites = run.model->sites();
   if (sites.empty()) return {{"unit", "none"}};
   const GateOptions& gate = run.config.gate;
@@ -75,12 +76,12 @@ nlohmann::json describe_gate(const LoadedRun& run, const Model& model, const Tra
     c10::InferenceMode inference;
     const auto batch = valid.range(0, valid.rows());
     GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
-    trained.exact.model->interface(*batch, pass);
-    figures = gate_figures(trained.exact.model->sites(), run.gate_state, &pass);
+    run.model->interface(*batch, pass);
+    figures = gate_figures(sites, run.gate_state, &pass);
   } else {
     figures = gate_figures(sites, run.gate_state);
   }
-  return {{"unit", name_of_enum(model.unit())}, {"logits", name_of_enum(gate.logits)}, {"attach", name_of_enum(gate.attach)},
+  return {{"unit", name_of_enum(run.model->unit())}, {"logits", name_of_enum(gate.logits)}, {"attach", name_of_enum(gate.attach)},
           {"test_rule", name_of_enum(gate.test_rule)}, {"units", figures.units}, {"open_units", figures.open_units},
           {"ever_open_units", figures.ever_open_units}, {"active_fraction", figures.active_fraction}};
 }
@@ -95,7 +96,7 @@ nlohmann::json describe(const TrainedModel& trained, const TableDataset& data, c
                           {"dimensions", open.numel()}, {"open_dimensions", open.sum().item<int64_t>()},
                           {"parameters_dense", run.model->parameter_count()}, {"parameters_open", run.model->parameter_count(open)},
                           {"closed_columns", folded.closed_columns}};
-  about["gate"] = describe_gate(run, *run.model, trained, TableTensors(encoded, torch::kCPU, torch::kFloat64));
+  about["gate"] = describe_gate(trained, TableTensors(encoded, torch::kCPU, torch::kFloat64));
   about["files"] = nlohmann::json::array();
   for (const FileStamp& file : run.table.files) about["files"].push_back({{"name", file.path.filename().string()}, {"sha256", file.sha256}});
   if (!run.config.distill.from.empty()) about["distilled"] = true;

@@ -53,62 +53,77 @@ torch::Tensor accumulator_map(const ModelProbe& probe, const TableNet<Matrix>& n
   return map;
 }
 
+namespace {
+
+// The fields and coordinates that have an open dimension, and where each stands on the grid; -1: nowhere.
+struct GridParts {
+  std::vector<int64_t> fields, coordinates, field_place, coordinate_place;
+
+  explicit GridParts(const torch::Tensor& open)  // bool [fields, coordinates]
+      : field_place(static_cast<size_t>(open.size(0)), -1), coordinate_place(static_cast<size_t>(open.size(1)), -1) {
+    const auto keep = [](std::vector<int64_t>& list, std::vector<int64_t>& place, int64_t i) {
+      place[static_cast<size_t>(i)] = static_cast<int64_t>(list.size());
+      list.push_back(i);
+    };
+    for (int64_t f = 0; f < open.size(0); ++f) {
+      if (open[f].any().item<bool>()) keep(fields, field_place, f);
+    }
+    for (int64_t d = 0; d < open.size(1); ++d) {
+      if (open.select(1, d).any().item<bool>()) keep(coordinates, coordinate_place, d);
+    }
+  }
+};
+
+void fold_pairs(const FmHead& head, const GridParts& parts, NetPairs<Matrix>& pairs) {
+  pairs.present = true;
+  pairs.weighted = head.pair_weights().defined();
+  pairs.by_coordinate = head.coordinate_weights().defined();
+  if (pairs.by_coordinate) pairs.coordinates = matrix_of(head.coordinate_weights().index_select(0, indices(parts.coordinates)).t());
+  if (!pairs.weighted) return;
+  const auto all_fields = static_cast<int64_t>(parts.field_place.size());
+  std::vector<int64_t> left;  // their numbers among the pairs of all fields
+  for (size_t i = 0; i < parts.fields.size(); ++i) {
+    const int64_t first = parts.fields[i];
+    for (size_t j = i + 1; j < parts.fields.size(); ++j) left.push_back(first * (2 * all_fields - first - 1) / 2 + parts.fields[j] - first - 1);
+  }
+  pairs.weights = matrix_of(head.pair_weights().index_select(1, indices(left)));
+}
+
+void fold_cin(const CinHead& head, const GridParts& parts, NetCin<Matrix>& cin) {
+  cin.present = true;
+  int64_t before = 0;
+  for (size_t k = 0; k < head.maps().size(); ++k) {
+    const int64_t maps = head.maps()[k];
+    torch::Tensor weights = head.full_weights(k).to(torch::kFloat64).index_select(0, indices(parts.fields));  // [fields, H', H]
+    if (k == 0) weights = weights.index_select(1, indices(parts.fields));
+    const torch::Tensor rows = weights.transpose(0, 1).reshape({-1, maps});  // row i * fields + j
+    const torch::Tensor output = head.output().to(torch::kFloat64).narrow(0, before, maps).t();  // [logits, maps]
+    before += maps;
+    if (k + 1 == head.maps().size()) {
+      cin.last = matrix_of(at::matmul(output, rows.t()));
+    } else {
+      cin.maps.push_back(maps);
+      cin.weights.push_back(matrix_of(rows));
+      cin.pooled.push_back(matrix_of(output));
+    }
+  }
+}
+
+}  // namespace
+
 void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, const std::vector<UnitSource>& units, TableNet<Matrix>& net) {
-  const int64_t width = probe.encoder().field_width(), all_fields = probe.encoder().embedded_fields();
-  const torch::Tensor open = open_dimensions.narrow(0, 0, all_fields * width).view({all_fields, width});
-  std::vector<int64_t> fields, coordinates, field_place(static_cast<size_t>(all_fields), -1), coordinate_place(static_cast<size_t>(width), -1);
-  const auto keep = [](std::vector<int64_t>& list, std::vector<int64_t>& place, int64_t i) {
-    place[static_cast<size_t>(i)] = static_cast<int64_t>(list.size());
-    list.push_back(i);
-  };
-  for (int64_t f = 0; f < all_fields; ++f) {
-    if (open[f].any().item<bool>()) keep(fields, field_place, f);
-  }
-  for (int64_t d = 0; d < width; ++d) {
-    if (open.select(1, d).any().item<bool>()) keep(coordinates, coordinate_place, d);
-  }
-  net.grid_fields = static_cast<int64_t>(fields.size());
-  net.grid_coordinates = static_cast<int64_t>(coordinates.size());
+  const int64_t width = probe.encoder().field_width(), fields = probe.encoder().embedded_fields();
+  const GridParts parts(open_dimensions.narrow(0, 0, fields * width).view({fields, width}));
+  net.grid_fields = static_cast<int64_t>(parts.fields.size());
+  net.grid_coordinates = static_cast<int64_t>(parts.coordinates.size());
   for (size_t u = 0; u < units.size(); ++u) {
     const int64_t d = units[u].dimension;
-    if (d < 0 || d >= all_fields * width) continue;
-    net.units[u].place = field_place[static_cast<size_t>(d / width)] * net.grid_coordinates + coordinate_place[static_cast<size_t>(d % width)];
+    if (d < 0 || d >= fields * width) continue;
+    net.units[u].place =
+        parts.field_place[static_cast<size_t>(d / width)] * net.grid_coordinates + parts.coordinate_place[static_cast<size_t>(d % width)];
   }
-  if (const FmHead* head = probe.pairs(); head != nullptr) {
-    net.pairs.present = true;
-    if (head->pair_weights().defined()) {
-      net.pairs.weighted = true;
-      std::vector<int64_t> pairs;
-      for (size_t i = 0; i < fields.size(); ++i) {
-        for (size_t j = i + 1; j < fields.size(); ++j) {
-          pairs.push_back(fields[i] * (2 * all_fields - fields[i] - 1) / 2 + fields[j] - fields[i] - 1);
-        }
-      }
-      net.pairs.weights = matrix_of(head->pair_weights().index_select(1, indices(pairs)));
-    } else if (head->coordinate_weights().defined()) {
-      net.pairs.by_coordinate = true;
-      net.pairs.coordinates = matrix_of(head->coordinate_weights().index_select(0, indices(coordinates)).t());
-    }
-  }
-  if (const CinHead* head = probe.cin(); head != nullptr) {
-    net.cin.present = true;
-    int64_t before = 0;
-    for (size_t k = 0; k < head->maps().size(); ++k) {
-      const int64_t maps = head->maps()[k];
-      torch::Tensor weights = head->full_weights(k).to(torch::kFloat64).index_select(0, indices(fields));  // [fields, H', H]
-      if (k == 0) weights = weights.index_select(1, indices(fields));
-      const torch::Tensor rows = weights.transpose(0, 1).reshape({-1, maps});  // row i * fields + j
-      const torch::Tensor output = head->output().to(torch::kFloat64).narrow(0, before, maps).t();  // [logits, maps]
-      if (k + 1 == head->maps().size()) {
-        net.cin.last = matrix_of(at::matmul(output, rows.t()));
-      } else {
-        net.cin.maps.push_back(maps);
-        net.cin.weights.push_back(matrix_of(rows));
-        net.cin.pooled.push_back(matrix_of(output));
-      }
-      before += maps;
-    }
-  }
+  if (probe.pairs() != nullptr) fold_pairs(*probe.pairs(), parts, net.pairs);
+  if (probe.cin() != nullptr) fold_cin(*probe.cin(), parts, net.cin);
 }
 
 namespace {

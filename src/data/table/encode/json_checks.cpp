@@ -29,7 +29,7 @@ int64_t count_of(const Json& value, std::string_view where, const char* key, int
 }  // namespace
 
 void refuse(std::string_view where, std::string_view what) {
-  throw UserError(fmt::format("schema: {}: {}. The file is damaged or was not written by this program; make it again.", where, what));
+  throw UserError(fmt::format("JSON: {}: {}. The file is damaged or was not written by this program; make it again.", where, what));
 }
 
 const Json& member(const Json& json, std::string_view where, const char* key) {
