@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Makes the figures of docs/results/latency.md: compact models beside boosted trees and a plain network, in one interleaved run on Adult.
 
-Usage: bench/latency.py [models|measure|file ...] [NAME=MODEL.l0gm ...] [--runs 200] [--warm-ups 50] [--out runs/latency]
+Usage: bench/latency.py [models|measure|memory|file ...] [NAME=MODEL.l0gm ...] [--runs 200] [--warm-ups 50] [--out runs/latency]
   models   trains and compacts ours (bench/serve_models.py) and says what the files are worth; these are measured unless others are named
-  measure  microseconds per row at batch 1, 64, 1,024 and the whole test file, one thread, and two for the last; sizes and memory
+  measure  microseconds per row at batch 1, 64, 1,024 and the whole test file, one thread, and two for the last
+  memory   sizes of files, and what a process grows by
   file     a CSV of ten million rows, predicted from file to file, beside LightGBM (--rows N for fewer)
 Prints Markdown tables; all figures go to OUT/*.json. Peers are trained and compiled once (minutes) and kept in OUT. Needs peers/setup, gcc,
 g++, and for our own models libl0gm_runtime.so (build/release, or L0GM_RUNTIME_LIBRARY).
 """
 
 import argparse
+import ctypes
 import gc
 import json
 import os
@@ -89,8 +91,13 @@ def worker_measure(arguments: argparse.Namespace) -> dict:
 
 
 def worker_memory(arguments: argparse.Namespace) -> dict:
-    """What a model adds to a process that has its library already: loading it, and predicting the test file."""
-    from latency_engines import resident_bytes
+    """What a model adds to a process that has its library already: loading it, and predicting 1,024 rows."""
+    from latency_engines import resident_bytes as resident
+
+    def resident_bytes() -> int:
+        ctypes.CDLL(None).malloc_trim(0)  # what was free already would hide what is taken now
+        return resident()
+
     from latency_models import read_rows
     from latency_peers import engines
 
@@ -108,6 +115,14 @@ def worker_memory(arguments: argparse.Namespace) -> dict:
     points.append(resident_bytes())
     return {"memory": points[1] - points[0] + points[3] - points[2], "file": engine.model.stat().st_size,
             "library": engine.library.stat().st_size if engine.library else 0}
+
+
+def worker_names(arguments: argparse.Namespace) -> dict:
+    from latency_models import read_rows
+    from latency_peers import engines
+
+    rows = read_rows(arguments.out / "export", arguments.out)
+    return {"names": [engine.name for engine in engines(rows, arguments.out, 1, arguments.models, arguments.l0gm)]}
 
 
 def in_process(arguments: argparse.Namespace, worker: str, threads: int, *words: str) -> dict:
@@ -173,17 +188,26 @@ def measure(arguments: argparse.Namespace) -> None:
     arguments.models = named_models(arguments)
     one = in_process(arguments, "measure", 1)
     two = in_process(arguments, "measure", 2)
-    memory = {name: in_process(arguments, "memory", 1, "--engine", name) for name in one}
     result = {"machine": machine(), "runs": arguments.runs, "warm_ups": arguments.warm_ups, "calls_at_batch_1": CALLS_AT_ONE,
-              "models": {name: str(path) for name, path in arguments.models.items()}, "one_thread": one, "two_threads": two, "memory": memory}
+              "models": {name: str(path) for name, path in arguments.models.items()}, "one_thread": one, "two_threads": two}
     (arguments.out / "latency.json").write_text(json.dumps(result, indent=1) + "\n")
     print(f"{result['machine']['processor']}, {result['machine']['cores']} cores. {arguments.runs} timed runs after {arguments.warm_ups} warm-ups of "
           f"every engine and batch, engines in turn, in another order each round; at batch 1 a run is {CALLS_AT_ONE} calls on rows that follow each other.\n")
     print_speed(one, two)
+
+
+
+def memory(arguments: argparse.Namespace) -> None:
+    from latency_models import make_all
+
+    make_all(arguments.l0gm, arguments.out)
+    arguments.models = named_models(arguments)
+    found = {name: in_process(arguments, "memory", 1, "--engine", name) for name in in_process(arguments, "names", 1)["names"]}
+    (arguments.out / "memory.json").write_text(json.dumps({"machine": machine(), **found}, indent=1) + "\n")
     print("### Size and memory\n")
     table(["engine", "model file, KB", "resident memory it adds, MB", "library file, MB"],
-          [[name, f"{found['file'] / 1e3:,.0f}", f"{found['memory'] / 1e6:.2f}", f"{found['library'] / 1e6:.1f}" if found["library"] else "-"]
-           for name, found in memory.items()])
+          [[name, f"{of['file'] / 1e3:,.0f}", f"{of['memory'] / 1e6:.2f}", f"{of['library'] / 1e6:.1f}" if of["library"] else "-"]
+           for name, of in found.items()])
 
 
 def file(arguments: argparse.Namespace) -> None:
@@ -202,7 +226,7 @@ def file(arguments: argparse.Namespace) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*", metavar="models|measure|file|NAME=MODEL.l0gm")
+    parser.add_argument("words", nargs="*", metavar="models|measure|memory|file|NAME=MODEL.l0gm")
     parser.add_argument("--l0gm", type=Path, default=ROOT / "build" / "release" / "l0gm")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "latency")
     parser.add_argument("--runs", type=int, default=200)
@@ -212,15 +236,15 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--codes-model", type=Path, help="file: our compact model of the table of codes; trained when none is given")
     parser.add_argument("--config", type=Path, default=ROOT / "examples" / "adult" / "fast.toml", help="file: the settings that it is trained with")
     parser.add_argument("--threads", type=int, default=2, help="file: of everybody")
-    parser.add_argument("--worker", choices=["measure", "memory"], help=argparse.SUPPRESS)
+    parser.add_argument("--worker", choices=["measure", "memory", "names"], help=argparse.SUPPRESS)
     parser.add_argument("--engine", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.out = arguments.out.resolve()
     arguments.models = {name: Path(path).resolve() for name, path in (word.split("=", 1) for word in arguments.words if "=" in word)}
-    arguments.parts = [word for word in arguments.words if "=" not in word] or ["models", "measure", "file"]
-    wrong = [part for part in arguments.parts if part not in ("models", "measure", "file")] + [path for path in arguments.models.values() if not path.is_file()]
+    arguments.parts = [word for word in arguments.words if "=" not in word] or ["models", "measure", "memory", "file"]
+    wrong = [part for part in arguments.parts if part not in ("models", "measure", "memory", "file")] + [path for path in arguments.models.values() if not path.is_file()]
     if wrong:
-        parser.error(f"{wrong[0]} is neither `models`, `measure`, `file` nor NAME=MODEL.l0gm with a file that exists")
+        parser.error(f"{wrong[0]} is neither `models`, `measure`, `memory`, `file` nor NAME=MODEL.l0gm with a file that exists")
     return arguments
 
 
@@ -229,11 +253,11 @@ def main() -> None:
         os.execv(PEERS, [str(PEERS), __file__, *sys.argv[1:]])
     arguments = parse()
     if arguments.worker:
-        workers = {"measure": worker_measure, "memory": worker_memory}
+        workers = {"measure": worker_measure, "memory": worker_memory, "names": worker_names}
         print(json.dumps(workers[arguments.worker](arguments)), flush=True)
         return
     for part in arguments.parts:
-        {"models": models, "measure": measure, "file": file}[part](arguments)
+        {"models": models, "measure": measure, "memory": memory, "file": file}[part](arguments)
         print(flush=True)
 
 

@@ -1,6 +1,9 @@
 # The version is the project's, written once in the top CMakeLists.txt; the commit is asked of git where there is one.
 execute_process(COMMAND git rev-parse --short HEAD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE L0GM_COMMIT
   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(EXISTS ${PROJECT_SOURCE_DIR}/.git/logs/HEAD)  # a new commit configures again: files that are made say which one made them
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.git/logs/HEAD)
+endif()
 if(NOT L0GM_COMMIT)
   set(L0GM_COMMIT "unknown")
 endif()

@@ -6,7 +6,8 @@
 #include <iostream>
 
 int main(int argc, char** argv) try {
-  const l0gm::CompactModel model = l0gm::CompactModel::load(argc > 1 ? argv[1] : "");
+  if (argc < 2) throw l0gm::UserError("usage: serve_cpp MODEL.l0gm COLUMN=VALUE ...");
+  const l0gm::CompactModel model = l0gm::CompactModel::load(argv[1]);
   std::vector<std::string> names;
   std::vector<std::string_view> cells;
   for (int i = 2; i < argc; ++i) {

@@ -53,7 +53,7 @@ L0GM_C_API const char* l0gm_class_name(const l0gm_model* model, size_t index);
 L0GM_C_API const char* l0gm_manifest(const l0gm_model* model); /* JSON */
 L0GM_C_API size_t l0gm_memory_bytes(const l0gm_model* model);
 
-/* Where the caller's rows, with these column names, hold the model's columns. */
+/* Where the caller's rows, with these column names, hold the model's columns. A layout belongs to the model it was made for. */
 L0GM_C_API l0gm_status l0gm_layout_create(const l0gm_model* model, const char* const* names, size_t count, l0gm_layout** layout);
 L0GM_C_API void l0gm_layout_free(l0gm_layout* layout);
 
@@ -61,7 +61,8 @@ L0GM_C_API void l0gm_layout_free(l0gm_layout* layout);
 L0GM_C_API l0gm_status l0gm_code(const l0gm_model* model, size_t column, const char* text, size_t length, int32_t* code);
 
 /* probabilities: rows * l0gm_class_count floats. layout NULL: rows have exactly the model's columns.
- * counts: NULL, or 3 * l0gm_column_count numbers that are added to: unseen, unreadable, missing, each per column.
+ * counts: NULL, or 3 * l0gm_column_count numbers that are added to: unseen, unreadable, missing, each per column; calls at the same time
+ * must not share them. After an error the probabilities are of no use.
  * numbers: rows of doubles; a numeric column's value (NaN: missing), any other column's l0gm_code. */
 L0GM_C_API l0gm_status l0gm_predict_numbers(const l0gm_model* model, const l0gm_layout* layout, const double* numbers, size_t rows,
                                             float* probabilities, int64_t* counts);

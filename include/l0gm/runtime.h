@@ -13,10 +13,12 @@
 // Serving a compact model (.l0gm) without LibTorch and without Python: link libl0gm_runtime. The same for C: l0gm/c_api.h.
 //   const l0gm::CompactModel model = l0gm::CompactModel::load("adult.l0gm");
 //   std::vector<float> p(model.classes().size());
-//   model.predict({"39", "State-gov", …}, p);
+//   const std::vector<std::string_view> row = {"39", "State-gov", …};  // as many as model.columns()
+//   model.predict(row, p);
 namespace l0gm {
 
 // Where a caller's rows hold the model's columns. Made by CompactModel::layout; further columns are skipped.
+// A layout belongs to the model that made it.
 struct RowLayout {
   int64_t width = 0;                // cells of one row
   std::vector<int32_t> positions;   // per column of the model
@@ -29,7 +31,9 @@ struct InputCounts {
   std::vector<int64_t> missing;
 };
 
-// Immutable: any number of threads may call it at once. Nothing is allocated after load(), but for what a message of an error needs.
+// Immutable: any number of threads may call it at once. Nothing is allocated after load(), but for what a message of an error needs; of a
+// large model (more than 32 KB of working memory) or with counts from C that holds for as many calls at once as there are cores, at least
+// four: further ones allocate. After fork() a child works with one thread. This header may change with every version; l0gm/c_api.h does not.
 class L0GM_API CompactModel {
  public:
   struct Options {
@@ -59,7 +63,8 @@ class L0GM_API CompactModel {
   // Rows of numbers: a numeric column's value (NaN: missing), any other column's code().
   void predict(std::span<const double> numbers, std::span<float> probabilities, const RowLayout* layout = nullptr,
                InputCounts* counts = nullptr) const;
-  // The code of a text of a categorical column, for rows of numbers: 0 missing, 1 unseen, 2 … by vocabulary. Numeric column: UserError.
+  // The code of a text of a categorical column, for rows of numbers: 0 missing, 1 unseen, 2 … by vocabulary; hashed columns: 1 … by
+  // bucket. Numeric column: UserError.
   int32_t code(size_t column, std::string_view text) const;
   bool is_numeric(size_t column) const;
   InputCounts empty_counts() const;

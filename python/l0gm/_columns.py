@@ -21,7 +21,7 @@ class Texts:
     which: np.ndarray             # per row: place in `distinct`
 
 
-Column = np.ndarray | Texts  # an array of float64 (NaN: missing), or texts
+Column = np.ndarray | Texts  # an array of integers or of float64 (NaN: missing), or texts
 
 
 def is_missing(value: object) -> bool:
@@ -47,6 +47,14 @@ def text_of(value: object) -> bytes | None:
     return str(value).encode()
 
 
+def exact_floats(values: np.ndarray) -> np.ndarray:
+    """As float64; a shorter float becomes the number that its digits spell: 0.1, and not the nearest float32 to it."""
+    if values.dtype.kind != "f" or values.dtype.itemsize >= 8:
+        return values.astype(np.float64)
+    distinct, which = np.unique(values, return_inverse=True)
+    return np.array([float(str(value)) for value in distinct], dtype=np.float64)[which.reshape(-1)]
+
+
 def texts_of_numbers(values: np.ndarray) -> Texts:
     distinct, which = np.unique(values, return_inverse=True)  # all NaN count as one
     return Texts([text_of(value) for value in distinct.tolist()], which.reshape(-1))
@@ -59,8 +67,10 @@ def texts_of_objects(values: Iterable[object]) -> Texts:
 
 
 def numbers_of_objects(values: np.ndarray) -> np.ndarray | None:
-    """Floats when every value is a number or missing (lists with None in them arrive as objects); None when there is a text, or a truth
-    value: a table file would say True."""
+    """Numbers when every value is one or missing (lists with None in them arrive as objects); None when there is a text, or a truth
+    value: a table file would say True. Whole numbers stay whole: identifiers can be longer than a float's digits."""
+    if len(values) and all(isinstance(value, int | np.integer) and not isinstance(value, bool) and -2**63 <= value < 2**63 for value in values):
+        return np.array(values.tolist(), dtype=np.int64)
     if not all(isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) or is_missing(value) for value in values):
         return None
     return np.fromiter((math.nan if is_missing(value) else float(value) for value in values), dtype=np.float64, count=len(values))
@@ -72,6 +82,10 @@ def pandas_column(values: Any) -> Column:
     if hasattr(values, "cat"):  # categories are distinct already; code -1 is missing
         texts: list[bytes | None] = [text_of(value) for value in values.cat.categories]
         return Texts([*texts, None], np.where(values.cat.codes < 0, len(texts), values.cat.codes).astype(np.int64))
+    if getattr(kind, "kind", "O") in "iu" and not values.hasnans:
+        return values.to_numpy(dtype=np.int64 if kind.kind == "i" else np.uint64)
+    if getattr(kind, "kind", "O") == "f" and isinstance(kind, np.dtype):
+        return exact_floats(values.to_numpy())
     if getattr(kind, "kind", "O") in "iuf":
         return values.to_numpy(dtype=np.float64, na_value=math.nan)
     if values.array.dtype == object:
@@ -92,8 +106,10 @@ def plain_column(name: str, values: object) -> Column:
     array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if array.ndim != 1:
         raise Error(f"column '{name}' has {array.ndim} dimensions; wanted one value per row.")
-    if array.dtype.kind in "iuf":
-        return array.astype(np.float64)
+    if array.dtype.kind in "iu":
+        return array
+    if array.dtype.kind == "f":
+        return exact_floats(array)
     if array.dtype == object:
         found = numbers_of_objects(array)
         if found is not None:

@@ -42,10 +42,10 @@ _FUNCTIONS = {
 
 
 def library_path() -> Path:
-    """The library that is used: beside this package, else $L0GM_RUNTIME_LIBRARY, else that of a checkout's release build."""
+    """The library that is used: $L0GM_RUNTIME_LIBRARY, else beside this package, else that of a checkout's release build."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("L0GM_RUNTIME_LIBRARY")
-    places = [package / FILE_NAME, *([Path(named)] if named else []), package.parents[1] / "build" / "release" / FILE_NAME]
+    places = [*([Path(named)] if named else []), package / FILE_NAME, package.parents[1] / "build" / "release" / FILE_NAME]
     for place in places:
         if place.is_file():
             return place

@@ -42,13 +42,18 @@ class Model:
         handle = ctypes.c_void_p()
         check(self._library.l0gm_load(os.fsencode(path), ctypes.byref(Options(threads, bool(calibrated))), ctypes.byref(handle)))
         self._handle = handle
-        weakref.finalize(self, self._library.l0gm_free, handle)
+        self._made_from = (os.fspath(path), threads, calibrated)
+        weakref.finalize(self, self._library.l0gm_free, handle).atexit = False  # a thread may still be predicting then
         count, classes = self._library.l0gm_column_count(handle), self._library.l0gm_class_count(handle)
         #: What the model reads, in the order of rows of numbers.
         self.columns: list[str] = [self._library.l0gm_column_name(handle, i).decode() for i in range(count)]
         #: The order of the probabilities.
         self.classes: list[str] = [self._library.l0gm_class_name(handle, i).decode() for i in range(classes)]
         self._numeric = [bool(self._library.l0gm_column_is_numeric(handle, i)) for i in range(count)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and other processes load the file again: a handle belongs to one object."""
+        return Model, self._made_from
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -127,7 +132,7 @@ class Model:
             if self._numeric[place]:
                 if isinstance(column, Texts):
                     return None
-                filled.append(column)
+                filled.append(column.astype(np.float64))
                 continue
             texts = column if isinstance(column, Texts) else texts_of_numbers(column)
             codes = [0 if text is None else self._code(place, text) for text in texts.distinct]

@@ -106,7 +106,7 @@ std::string model_card(const std::string& file, const Schema& schema, const Json
     classes.push_back(fmt::format("{} ({} training rows)", cell(schema.classes[c]), with_thousands(schema.class_rows[c])));
   }
   for (const Json& item : about["files"]) files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
-  std::string text = fmt::format("# {}\n\nTells `{}` of a row: {}. Made with {}.\n\n", cell(file), schema.label, list_some(classes, 20), about["made_with"].get<std::string>());
+  std::string text = fmt::format("# {}\n\nTells {} of a row: {}. Made with {}.\n\n", cell(file), cell(schema.label), list_some(classes, 20), about["made_with"].get<std::string>());
   text += fmt::format("## Data\n\n{}, {} training rows, seed {}.{}\n\n", cell(about["dataset"].get<std::string>()), count(about, "training_rows"),
                       about["seed"].get<int64_t>(), files.empty() ? "" : " Files: " + join(files, "; ") + ".");
   text += "## Figures\n\n" + figures(schema, about) + "\n";
@@ -118,10 +118,10 @@ std::string model_card(const std::string& file, const Schema& schema, const Json
   text += "## Inputs\n\n" + inputs(schema) + "\n";
   text += "## Limits\n\n"
           "- Figures hold for rows like those of the data above. A category that training never saw is read as unknown, a number beyond the training "
-          "range is extrapolated up to a bound; `l0gm predict` counts both.\n"
+          "range is extrapolated up to a bound; `l0gm predict` counts the former.\n"
           "- Nothing here says whether a prediction is fair or may be acted on: look at the figures for the groups that matter to you.\n"
           "- The columns above must mean what they meant in training; the model cannot tell when they do not.\n\n";
-  text += fmt::format("## Use\n\n```sh\nl0gm predict {} rows.csv -o predictions.csv\n```\n", file);
+  text += fmt::format("## Use\n\n```sh\nl0gm predict '{}' rows.csv -o predictions.csv\n```\n", file);
   return text;
 }
 

@@ -36,6 +36,7 @@ class CellMaker {
   std::string cell(RandomStream& random) const {
     const double kind = random.uniform();
     if (kind < 0.05 && !schema_.missing_marks.empty()) return any_of_list(schema_.missing_marks, random);
+    if (kind < 0.08 && !column_.missing_marks.empty()) return any_of_list(column_.missing_marks, random);
     if (column_.type == ColumnType::numeric) return number(random);
     if (column_.type == ColumnType::multi) return several(random);
     return text(random);

@@ -1,6 +1,7 @@
 #include "compact/compact_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <numeric>
 
@@ -23,11 +24,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t check_seed = 0;
+constexpr double loose_limit = 1e-4;  // a bound beyond this says little, and the user is told
+constexpr int64_t rows_for_gate_figures = 8192;  // validation rows over which the open units of each example are averaged
 
 // A file that is gone when this is: candidates are written, read and judged before anything appears under the final name.
 class Candidate {
  public:
-  explicit Candidate(const fs::path& out) : path_(out.string() + ".candidate") {}
+  explicit Candidate(const fs::path& out) : path_(fmt::format("{}.{}.candidate", out.string(), getpid())) {}
   ~Candidate() {
     std::error_code ignored;
     fs::remove(path_, ignored);
@@ -74,7 +77,7 @@ nlohmann::json describe_gate(const TrainedModel& trained, const TableTensors& va
   GateFigures figures;
   if (sites[0]->gate->has_instance_logits()) {  // how many are open depends on the rows
     c10::InferenceMode inference;
-    const auto batch = valid.range(0, valid.rows());
+    const auto batch = valid.range(0, std::min(valid.rows(), rows_for_gate_figures));
     GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
     run.model->interface(*batch, pass);
     figures = gate_figures(sites, run.gate_state, &pass);
@@ -87,7 +90,7 @@ nlohmann::json describe_gate(const TrainedModel& trained, const TableTensors& va
 }
 
 nlohmann::json describe(const TrainedModel& trained, const TableDataset& data, const FoldedModel& folded, const ParityRows& valid) {
-  const LoadedRun& run = trained.single;
+  const LoadedRun& run = trained.exact;
   const EncodedTable encoded = encode_rows(data.table, RowEncoder(run.table.schema), valid.rows, false);
   const torch::Tensor open = run.model->open_dimensions(run.gate_state);
   nlohmann::json about = {{"made_with", fmt::format("l0gm {} ({})", version, commit)}, {"dataset", run.table.dataset},
@@ -133,9 +136,26 @@ nlohmann::json round_weights(TrainedModel& trained, const FoldedModel& folded, C
   return {{"largest_difference", largest}, {"mean_difference", sum / static_cast<double>(count)}, {"calibrator_of_float32", before.to_json()}};
 }
 
+// model.l0gm gets model.md; any other name keeps its end, so that no two models share a card.
+fs::path card_path(const fs::path& out, const CompactOptions& options) {
+  const fs::path card = !options.card.empty() ? options.card : out.extension() == ".l0gm" ? fs::path(out).replace_extension(".md") : fs::path(out.string() + ".md");
+  if (fs::absolute(card).lexically_normal() == fs::absolute(out).lexically_normal()) {
+    throw UserError(fmt::format("the model and its card would both be {}: give them different names with --out and --card", out.string()));
+  }
+  return card;
+}
+
+// The tensors of the file that was judged, and no others.
+void require_same_tensors(const fs::path& written, const std::string& judged) {
+  if (nlohmann::json::parse(read_compact(written).manifest)["tensors_sha256"] != judged) {
+    throw std::runtime_error(fmt::format("{} does not hold what was judged: the disk or another process changed it", written.string()));
+  }
+}
+
 }  // namespace
 
 nlohmann::json compact_run(const fs::path& run_path, const fs::path& out, const CompactOptions& options) {
+  const fs::path card = card_path(out, options);
   TrainedModel trained(run_path);
   const LoadedRun& run = trained.single;
   const TableDataset data = load_dataset(run);
@@ -145,6 +165,10 @@ nlohmann::json compact_run(const fs::path& run_path, const fs::path& out, const 
 
   CompactHeader header{folded.schema, options.weights, run.calibrator, delimiter_of(run.config.data), describe(trained, data, folded, rows[0])};
   const Parity parity = prove(trained, folded, header, rows, out);
+  if (parity.numerics_limit() > loose_limit) {
+    log_warning(fmt::format("the trained model in float32 is up to {:.1e} from itself in float64 (a gate on the edge falls to either side), so that the file was only held to "
+                            "{:.1e}; it is {:.1e} away", parity.own_error, parity.numerics_limit(), parity.numerics));
+  }
   header.about["parity"] = {{"float64", parity.algebra}, {"float64_limit", algebra_limit}, {"float32", parity.numerics},
                             {"float32_limit", parity.numerics_limit()}, {"trained_float32", parity.own_error}, {"rows", parity.rows}};
   if (options.weights != WeightType::float32) {
@@ -159,9 +183,10 @@ nlohmann::json compact_run(const fs::path& run_path, const fs::path& out, const 
       const ParityRows test{"test", data.table, data.test};
       header.about["figures"]["test"] = figures_of(served_predictions(candidate.path(), test, data, folded.schema), header.calibrator);
     }
+    const std::string judged = nlohmann::json::parse(read_compact(candidate.path()).manifest)["tensors_sha256"];
     bytes = write_compact(out, header, folded.net);
+    require_same_tensors(out, judged);
   }
-  const fs::path card = options.card.empty() ? fs::path(out).replace_extension(".md") : options.card;
   nlohmann::json about = header.about;
   about["weights"] = name_of_enum(options.weights);
   about["calibrator"] = header.calibrator.to_json();

@@ -122,6 +122,7 @@ void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, co
     net.units[u].place =
         parts.field_place[static_cast<size_t>(d / width)] * net.grid_coordinates + parts.coordinate_place[static_cast<size_t>(d % width)];
   }
+  if (net.grid_fields == 0) return;  // statistics alone are open: pairs and maps of nothing are 0
   if (probe.pairs() != nullptr) fold_pairs(*probe.pairs(), parts, net.pairs);
   if (probe.cin() != nullptr) fold_cin(*probe.cin(), parts, net.cin);
 }

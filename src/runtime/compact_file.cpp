@@ -100,6 +100,7 @@ json checked_manifest(const std::map<std::string, std::string>& metadata, const 
   }
   // SafetensorsFile compared the tensors with metadata["sha256"], where it is present.
   const std::string digest = json_checks::text(manifest, "manifest", "tensors_sha256");
+  if (at("sha256").empty()) refuse("the metadata has no SHA-256 of the tensors");
   if (at("sha256") != digest) refuse("the manifest names another SHA-256 of the tensors than the metadata");
   refuse_other_keys(manifest, "manifest", {"format_version", "kind", "weights", "schema", "net", "calibrator", "delimiter",
                                            "tensors_sha256", "about"});

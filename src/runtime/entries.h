@@ -11,7 +11,7 @@
 namespace l0gm {
 
 // A number's rows. Formed without branches, since known values and others take turns from row to row.
-struct NumberRows {
+struct PickedNumber {
   // The slot that tells missing (0), others, and known values (from least_known on) apart: that of the exact field or, without one, of the
   // value, where nothing is known.
   int64_t exact_slot = 0;
@@ -19,7 +19,7 @@ struct NumberRows {
   int32_t least_known = std::numeric_limits<int32_t>::max();
   int32_t known_shift = 0, direction_shift = 0;  // from a code to its row
 
-  explicit NumberRows(const NetColumn& column)
+  explicit PickedNumber(const NetColumn& column)
       : exact_slot(column.code_slot < 0 ? column.value_slot : column.code_slot),
         value_slot(column.value_slot),
         known_shift(static_cast<int32_t>(column.row_of_known(0))),
@@ -62,7 +62,7 @@ void each_row(const NetColumn& column, const Frequency* frequencies, const int32
       }
       break;
     case NetColumn::Kind::number: {
-      const NumberRows rows(column);
+      const PickedNumber rows(column);
       const auto slope = static_cast<double>(slopes[column.value_slot]);
       take(rows.first(codes), 1.0);
       if (!rows.between(codes)) break;

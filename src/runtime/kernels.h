@@ -23,7 +23,7 @@ struct CodeTable {
   const float* scales = nullptr;
 };
 struct NumberTable {
-  NumberRows picked;
+  PickedNumber picked;
   const std::byte* rows = nullptr;
   const float* scales = nullptr;
 };

@@ -101,6 +101,10 @@ void read_grid(const Json& json, Net& net) {
   const int64_t size = net.grid_fields * net.grid_coordinates;
   const std::vector<int64_t> places = counts(grid, "grid", "places", -1, size - 1);
   if (places.size() != net.units.size()) refuse("grid", fmt::format("it places {} units, there are {}", places.size(), net.units.size()));
+  const auto placed = static_cast<int64_t>(std::count_if(places.begin(), places.end(), [](int64_t place) { return place >= 0; }));
+  if (net.grid_fields > placed || net.grid_coordinates > placed) {  // so that working memory is backed by units, and these by tensors
+    refuse("grid", fmt::format("{} fields and {} coordinates for {} units that lie on it", net.grid_fields, net.grid_coordinates, placed));
+  }
   std::vector<bool> taken(static_cast<size_t>(size), false);
   for (size_t u = 0; u < places.size(); ++u) {
     net.units[u].place = places[u];

@@ -43,7 +43,7 @@ void ModelState::encode(const CTextRows& rows, int64_t row, int32_t* codes, floa
     const int64_t at = row * rows.width + (rows.positions != nullptr ? rows.positions[c] : static_cast<int64_t>(c));
     const char* const text = rows.cells[at];
     if (text == nullptr) {
-      new (cells + c) std::string_view(missing_cells_[c]);
+      new (cells + c) std::string_view();  // which the encoder reads as missing
     } else {
       new (cells + c) std::string_view(text, rows.lengths != nullptr ? rows.lengths[at] : std::strlen(text));
     }

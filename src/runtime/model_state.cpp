@@ -22,13 +22,6 @@ int checked_threads(int threads) {
   throw UserError(fmt::format("a call cannot use {} threads; choose 1 to {}", threads, most_threads));
 }
 
-// A text that a cell of the column may have to be missing.
-std::string missing_cell(const Schema& schema, const Column& column) {
-  if (!schema.missing_marks.empty()) return schema.missing_marks.front();
-  if (!column.missing_marks.empty()) return column.missing_marks.front();
-  return column.type == ColumnType::numeric ? "nan" : "";
-}
-
 }  // namespace
 
 ModelState::ModelState(CompactFile file, CompactModel::Options options)
@@ -44,10 +37,7 @@ ModelState::ModelState(CompactFile file, CompactModel::Options options)
       calibrated_(options.calibrated && calibrator_.kind != CalibratorKind::none),
       shape_(shape_of(schema(), program_)) {
   const int threads = checked_threads(options.threads);
-  for (const Column& column : schema().columns) {
-    columns_.push_back(column.name);
-    missing_cells_.push_back(missing_cell(schema(), column));
-  }
+  for (const Column& column : schema().columns) columns_.push_back(column.name);
   fill_desks(threads);
   if (threads > 1) threads_ = std::make_unique<ThreadPool>(threads - 1);
 }

@@ -98,7 +98,6 @@ class ModelState {
   bool calibrated_;
   Shape shape_;
   std::vector<std::string> columns_;
-  std::vector<std::string> missing_cells_;  // per column: a text that means missing
   std::vector<std::unique_ptr<Desk>> desks_;
   mutable std::atomic<uint32_t> next_desk_{0};
   std::unique_ptr<ThreadPool> threads_;     // none: every call works alone

@@ -42,7 +42,7 @@ void SumPlan::add(const TableSource& source) {
   if (column.kind == NetColumn::Kind::code) {
     code_tables.push_back({column.code_slot, source.rows, source.scales});
   } else if (column.kind == NetColumn::Kind::number && column.waves == 0) {
-    number_tables.push_back({NumberRows(column), source.rows, source.scales});
+    number_tables.push_back({PickedNumber(column), source.rows, source.scales});
   } else {
     others.push_back(source);
     most_entries += most_rows(column);

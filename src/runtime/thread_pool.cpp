@@ -1,10 +1,12 @@
 #include "runtime/thread_pool.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 namespace l0gm {
 
-ThreadPool::ThreadPool(int workers) {
+ThreadPool::ThreadPool(int workers) : process_(getpid()) {
   workers_.reserve(static_cast<size_t>(workers));
   try {
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { wait_for_work(); });
@@ -14,6 +16,10 @@ ThreadPool::ThreadPool(int workers) {
 }
 
 ThreadPool::~ThreadPool() {
+  if (getpid() != process_) {  // after a fork: the workers stayed with the parent, and there is nobody to wait for
+    for (std::thread& worker : workers_) worker.detach();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -32,6 +38,7 @@ void ThreadPool::do_job(const Job& job) noexcept {
 }
 
 bool ThreadPool::run(void (*call)(const void*), const void* context) {
+  if (getpid() != process_) return false;
   const std::unique_lock alone(busy_, std::try_to_lock);
   if (!alone.owns_lock()) return false;
   const Job job{call, context};

@@ -35,6 +35,7 @@ class ThreadPool {
   void wait_for_work();
   void do_job(const Job& job) noexcept;
 
+  const int process_;               // whose threads these are; a child of fork() has none
   std::mutex busy_;                 // held by whoever runs a job
   std::mutex mutex_;                // of all below
   std::condition_variable begin_, end_;

@@ -126,6 +126,13 @@ class Compact(CompactCase):
         for word in ("median", "p99", "numbers", "text"):
             self.assertIn(word, text)
 
+    def test_the_library_is_small_and_stands_alone(self):
+        library = os.environ.get("L0GM_RUNTIME_LIBRARY", "")
+        if os.environ.get("L0GM_BUILD_TYPE") != "Release" or not library:
+            self.skipTest("not a release build")
+        self.assertLess(os.path.getsize(library), 1_000_000)
+        self.assertNotIn(b"libtorch", open(library, "rb").read())
+
     def test_refused(self):
         self.make()
         good = self.read("model.l0gm")
@@ -136,6 +143,7 @@ class Compact(CompactCase):
             self.refused("bench", "latency", self.path(name), says=[name])
         self.refused("predict", self.path("nothing"), self.path("people.csv"), "-o", self.path("p.csv"), says=["nothing"])
         self.refused("compact", self.path("nothing"), "-o", self.path("x.l0gm"), says=["nothing"])
+        self.refused("compact", self.path("run"), "-o", self.path("x.md"), "--card", self.path("x.md"), says=["--card"])
         self.write("people.csv", self.read("people.csv") + self.read("people.csv").splitlines(keepends=True)[1])
         self.refused("compact", self.path("run"), "-o", self.path("x.l0gm"), says=["has changed"])
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("x.")])
@@ -145,7 +153,7 @@ class PythonPackage(CompactCase):
     """tests/python against files of the program."""
 
     def interpreter(self):
-        for python in (sys.executable, os.path.join(ROOT, ".venv-peers", "bin", "python")):
+        for python in (sys.executable, *(os.path.join(ROOT, venv, "bin", "python") for venv in (".venv", ".venv-peers"))):
             if os.path.exists(python) and subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0:
                 return python
         self.skipTest("numpy is not here: python3 -m pip install numpy pandas")

@@ -7,8 +7,10 @@ EXPECTED is the output of `l0gm predict MODEL INPUT --out EXPECTED`, CALIBRATED 
 least one numeric and one categorical column. Pandas is tested where it is installed.
 """
 
+import copy
 import csv
 import os
+import pickle
 import sys
 import threading
 import unittest
@@ -19,6 +21,7 @@ import numpy as np
 if "L0GM_TEST_INSTALLED" not in os.environ:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import l0gm  # noqa: E402
+from l0gm._columns import plain_column, texts_of_numbers  # noqa: E402
 
 try:
     import pandas as pd
@@ -71,6 +74,17 @@ class AboutTheModel(Case):
                          [name for name in read(os.environ["L0GM_TEST_EXPECTED"]) if name.startswith("p_")])
         self.assertEqual(self.model.manifest["kind"], "table")
         self.assertGreater(self.model.memory_bytes, 100)
+
+    def test_copies_and_pickles_load_the_file_again(self) -> None:
+        for other in (copy.copy(self.model), pickle.loads(pickle.dumps(self.model))):
+            self.assertEqual(other.columns, self.model.columns)
+            self.assertNotEqual(other._handle.value, self.model._handle.value)
+
+    def test_long_whole_numbers_and_short_floats_keep_their_digits(self) -> None:
+        long = [9007199254740993, 123456789012345678]
+        for column in (plain_column("id", long), plain_column("id", np.array(long))):
+            self.assertEqual(texts_of_numbers(column).distinct, [str(value).encode() for value in long])
+        self.assertEqual(plain_column("x", np.array([0.1, 0.25], dtype=np.float32)).tolist(), [0.1, 0.25])
 
     def test_codes(self) -> None:
         name = self.categorical[0]

@@ -149,7 +149,7 @@ TEST(CompactFile, HashesTellDamage) {
   EXPECT_EQ(unless_refused(other.bytes(false), "the tensors do not match the SHA-256"), "");
   other = file;
   other.header["__metadata__"].erase("sha256");
-  EXPECT_EQ(unless_refused(other.bytes(false), "names another SHA-256 of the tensors"), "") << "no hash is no way around it";
+  EXPECT_EQ(unless_refused(other.bytes(false), "the metadata has no SHA-256 of the tensors"), "") << "no hash is no way around it";
   other = file;
   other.header["__metadata__"]["more"] = "x";
   EXPECT_EQ(unless_refused(other.bytes(), "the metadata has an unknown 'more'"), "");

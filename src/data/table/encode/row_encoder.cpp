@@ -113,10 +113,14 @@ class TextSource {
     const std::string_view text = text_of(column);
     if (is_missing(column, text)) return not_a_number;
     double value = 0;
-    if (read_plain_number(text, value)) return value;
-    const std::optional<double> parsed = parse_double(text);
-    if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
-    return parsed.value_or(not_a_number);
+    if (!read_plain_number(text, value)) {
+      const std::optional<double> parsed = parse_double(text);
+      if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
+      value = parsed.value_or(not_a_number);
+    }
+    if (!marks_[column].contains(value)) [[likely]] return value;  // however the mark's number is spelled: -999 is -999.0
+    if (counts_ != nullptr) ++counts_->missing[column];
+    return not_a_number;
   }
   TextCell cell(const SeveralColumn& column) const {
     const std::string_view text = text_of(column.column());
@@ -126,7 +130,7 @@ class TextSource {
  private:
   std::string_view text_of(size_t column) const { return trimmed(cells_[positions_[column]]); }
   bool is_missing(size_t column, std::string_view text) const {
-    const bool missing = marks_[column].contains(text);
+    const bool missing = marks_[column].contains(text) || cells_[positions_[column]].data() == nullptr;
     if (missing && counts_ != nullptr) ++counts_->missing[column];
     return missing;
   }

@@ -146,6 +146,7 @@ class RowEncoder {
   Counts empty_counts() const;
 
   // cells[i], or cells[positions[i]], belongs to schema().columns[i]; writes schema().code_slots() codes and schema().slope_slots() slopes.
+  // A cell without text (data() == nullptr) is missing, whatever the marks.
   void encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts = nullptr,
               const int32_t* positions = nullptr) const;
   // The same from numbers: a numeric column's value (NaN: missing), any other column's code as code_of gives it (NaN: missing; not a whole

@@ -153,5 +153,17 @@ TEST(RowEncoderNumbers, ANumberThatAMarkSpellsIsMissing) {
   EXPECT_EQ(marked.counts.missing, (std::vector<int64_t>{0, 1, 0, 0, 0}));  // the mark is of one column only
 }
 
+// One spelling of a mark's number is enough, and a cell that is not there at all needs no mark.
+TEST(RowEncoderNumbers, MissingIsTheSameInTextsAndNumbers) {
+  Schema schema = example();
+  schema.missing_marks = {};
+  schema.columns[1].missing_marks = {"-999"};
+  const RowEncoder encoder(schema);
+  const std::string_view none;
+  expect_same(from_texts(encoder, {none, "-999.0", none, none, none}), from_numbers(encoder, {NAN, -999, NAN, NAN, NAN}), "none");
+  EXPECT_EQ(from_texts(encoder, {none, "-999.0", none, none, none}).counts.missing, (std::vector<int64_t>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(from_texts(encoder, {"", "1", "", "s", "1"}).codes[0], 1);  // an empty text that is no mark is a text
+}
+
 }  // namespace
 }  // namespace l0gm
