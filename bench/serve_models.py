@@ -30,6 +30,11 @@ def compact(runs: Runs, cell: Cell, seed: int, name: str, words: list[str], out:
     return {**runs.l0gm("compact", str(runs.out / cell.name / str(seed)), "--out", str(path), *words), "path": path}
 
 
+def span(made: list[dict], key: str) -> str:
+    low, high = min(m[key] for m in made), max(m[key] for m in made)
+    return f"{low}" if low == high else f"{low}-{high}"
+
+
 def make_models(program: Path, out: Path, jobs: int = 2) -> dict[str, Path]:
     """Trains and compacts everything; prints what the files are worth. Returns those that are measured: split 0 of `openml`."""
     runs, measured = Runs(program, ROOT / "runs" / "tables", jobs), {}
@@ -44,7 +49,7 @@ def make_models(program: Path, out: Path, jobs: int = 2) -> dict[str, Path]:
                 of = lambda key: statistics.mean(m["figures"]["test"][key] for m in made)
                 parity = max(m["parity_float32"] for m in made)
                 moved = max((m["rounding"]["largest_difference"] for m in made if "rounding" in m), default=None)
-                rows.append([protocol, cell.label + name, f"{made[0]['open_units']} of {made[0]['units']}", f"{made[0]['columns']}",
+                rows.append([protocol, cell.label + name, f"{span(made, 'open_units')} of {made[0]['units']}", span(made, "columns"),
                              f"{statistics.mean(m['bytes'] for m in made) / 1e3:,.0f}", f"{of('accuracy'):.4f}", f"{of('auc'):.4f}", f"{of('nll'):.4f}",
                              f"{of('nll_scaled'):.4f}", f"{of('ece_binary'):.4f} ({of('ece_binary_floor'):.4f})",
                              f"{parity:.1e}" if moved is None else f"moved by {moved:.1e}"])
