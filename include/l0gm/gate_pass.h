@@ -23,10 +23,11 @@ class GatePass {
   GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids);
   static GatePass evaluation(GateState state, torch::Tensor example_ids) { return {state, 0, 0, std::move(example_ids)}; }
 
-  // `index`: fine units, [examples, width]; else the site's own.
-  torch::Tensor apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index = {});
+  // `index`: fine units, [examples, width]; else the site's own. `ids`: what keys the noise where rows are not the examples (inside an
+  // encoder); undefined: the examples' own.
+  torch::Tensor apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index = {}, const torch::Tensor& ids = {});
   // Dropout by the same counter-based numbers, so that a resumed run and a split batch draw the same masks.
-  torch::Tensor dropout(const torch::Tensor& x, double share, int64_t place) const;
+  torch::Tensor dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids = {}) const;
 
   const GateState& state() const { return state_; }
   const torch::Tensor& example_ids() const { return example_ids_; }

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/philox.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 #define L0GM_HAS_AVX2_KERNEL 1
@@ -15,10 +17,6 @@
 
 namespace l0gm {
 namespace {
-
-constexpr uint32_t multiplier_0 = 0xD2511F53, multiplier_1 = 0xCD9E8D57;
-constexpr uint32_t key_step_0 = 0x9E3779B9, key_step_1 = 0xBB67AE85;
-constexpr uint32_t round_count = 10;
 
 // Blocks computed side by side: lane i holds one counter, then its four output words.
 constexpr int lane_count = 64;
@@ -29,39 +27,21 @@ struct Lanes {
   alignas(64) float out[4 * lane_count];
 };
 
-struct Words {
-  uint32_t c0, c1, c2, c3;
-};
-
-// Always inlined, as a fold below and not a loop: so the compiler can work on several lanes at once.
-[[gnu::always_inline]] inline Words one_round(Words in, uint32_t key_0, uint32_t key_1) {
-  const uint64_t product_0 = uint64_t{multiplier_0} * in.c0;
-  const uint64_t product_1 = uint64_t{multiplier_1} * in.c2;
-  return {static_cast<uint32_t>(product_1 >> 32) ^ in.c1 ^ key_0, static_cast<uint32_t>(product_1),
-          static_cast<uint32_t>(product_0 >> 32) ^ in.c3 ^ key_1, static_cast<uint32_t>(product_0)};
-}
-
+// Always inlined, as a fold and not a loop: so the compiler can work on several lanes at once.
 template <uint32_t... rounds>
-[[gnu::always_inline]] inline Words all_rounds(Words words, uint32_t key_0, uint32_t key_1,
-                                               std::integer_sequence<uint32_t, rounds...>) {
-  ((words = one_round(words, key_0 + rounds * key_step_0, key_1 + rounds * key_step_1)), ...);
+[[gnu::always_inline]] inline PhiloxWords all_rounds(PhiloxWords words, uint32_t key_0, uint32_t key_1, std::integer_sequence<uint32_t, rounds...>) {
+  ((words = philox_round(words, philox_key_0(key_0, rounds), philox_key_1(key_1, rounds))), ...);
   return words;
-}
-
-// uniform_float without a branch, and by way of int32_t, which every instruction set can convert.
-[[gnu::always_inline]] inline float to_uniform(uint32_t bits) {
-  const int32_t k = static_cast<int32_t>(bits >> 8);
-  return static_cast<float>(k + (k == 0 ? 1 : 0)) * 0x1p-24F;
 }
 
 void uniform_lanes(uint32_t key_0, uint32_t key_1, Lanes& lanes) {
   for (int i = 0; i < lane_count; ++i) {
     const auto [c0, c1, c2, c3] = all_rounds({lanes.id_low[i], lanes.id_high[i], lanes.block[i], 0}, key_0, key_1,
-                                             std::make_integer_sequence<uint32_t, round_count>());
-    lanes.out[4 * i + 0] = to_uniform(c0);
-    lanes.out[4 * i + 1] = to_uniform(c1);
-    lanes.out[4 * i + 2] = to_uniform(c2);
-    lanes.out[4 * i + 3] = to_uniform(c3);
+                                             std::make_integer_sequence<uint32_t, philox_rounds>());
+    lanes.out[4 * i + 0] = uniform_of_bits(c0);
+    lanes.out[4 * i + 1] = uniform_of_bits(c1);
+    lanes.out[4 * i + 2] = uniform_of_bits(c2);
+    lanes.out[4 * i + 3] = uniform_of_bits(c3);
   }
 }
 
@@ -69,16 +49,16 @@ void uniform_lanes(uint32_t key_0, uint32_t key_1, Lanes& lanes) {
 // Each word in the low half of a 64-bit lane, where the multiplication reads it; the high halves are never looked at.
 // Several times as fast as what the compiler makes of the loop above, which packs and unpacks in every round.
 __attribute__((target("avx2"))) void uniform_lanes_avx2(uint32_t key_0, uint32_t key_1, Lanes& lanes) {
-  const __m256i multiply_0 = _mm256_set1_epi64x(multiplier_0), multiply_1 = _mm256_set1_epi64x(multiplier_1);
+  const __m256i multiply_0 = _mm256_set1_epi64x(philox_multiplier_0), multiply_1 = _mm256_set1_epi64x(philox_multiplier_1);
   const __m256 scale = _mm256_set1_ps(0x1p-24F);
   for (int i = 0; i < lane_count; i += 4) {
     __m256i c0 = _mm256_cvtepu32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(lanes.id_low + i)));
     __m256i c1 = _mm256_cvtepu32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(lanes.id_high + i)));
     __m256i c2 = _mm256_cvtepu32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(lanes.block + i)));
     __m256i c3 = _mm256_setzero_si256();
-    for (uint32_t round = 0; round < round_count; ++round) {
+    for (uint32_t round = 0; round < philox_rounds; ++round) {
       const __m256i product_0 = _mm256_mul_epu32(c0, multiply_0), product_1 = _mm256_mul_epu32(c2, multiply_1);
-      const __m256i k0 = _mm256_set1_epi64x(key_0 + round * key_step_0), k1 = _mm256_set1_epi64x(key_1 + round * key_step_1);
+      const __m256i k0 = _mm256_set1_epi64x(key_0 + round * philox_key_step_0), k1 = _mm256_set1_epi64x(key_1 + round * philox_key_step_1);
       c0 = _mm256_xor_si256(_mm256_srli_epi64(product_1, 32), _mm256_xor_si256(c1, k0));
       c2 = _mm256_xor_si256(_mm256_srli_epi64(product_0, 32), _mm256_xor_si256(c3, k1));
       c1 = product_1;
@@ -147,7 +127,7 @@ void fill_with(Kernel kernel, uint64_t key, const int64_t* ids, int64_t rows, in
 
 PhiloxBlock philox(std::array<uint32_t, 2> key, PhiloxBlock counter) {
   const auto [c0, c1, c2, c3] = all_rounds({counter[0], counter[1], counter[2], counter[3]}, key[0], key[1],
-                                           std::make_integer_sequence<uint32_t, round_count>());
+                                           std::make_integer_sequence<uint32_t, philox_rounds>());
   return {c0, c1, c2, c3};
 }
 

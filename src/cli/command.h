@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "training/table_run.h"
+#include "training/run.h"
 
 namespace l0gm {
 

@@ -1,15 +1,20 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/command.h"
 #include "data/catalogue.h"
 #include "data/fetch.h"
+#include "data/graph/cache.h"
+#include "data/graph/source.h"
 #include "data/locate.h"
 #include "data/table/csv.h"
 #include "data/table/perturb.h"
 #include "data/table/planted.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
+#include "training/config.h"
 
 namespace l0gm {
 
@@ -19,6 +24,7 @@ struct DataArguments {
   std::string name, folder, out, config, protocol;
   std::vector<std::string> assignments;
   int64_t rows = 20000, seed = 0;
+  double scale = 1;
   bool perturb = false;
 };
 
@@ -64,7 +70,7 @@ void run_info(const DataArguments& arguments, const Common& common) {
     text += fmt::format("  {}{}: {}\n", file["path"].get<std::string>(), file["optional"].get<bool>() ? " (optional)" : "",
                         file["found"].is_null() ? "not here; `l0gm data get " + entry.name + "` fetches it" : file["found"].get<std::string>());
   }
-  if (entry.files.empty() && !entry.own) {
+  if (entry.files.empty() && !entry.own && entry.modality == "table") {
     for (const std::string& protocol : entry.protocols.empty() ? std::vector<std::string>{""} : entry.protocols) {
       DataOptions options;
       options.source = entry.name;
@@ -89,14 +95,35 @@ void run_get(const DataArguments& arguments, const Common& common) {
   print_result(common, {{"files", files}}, text);
 }
 
+nlohmann::json graph_json(const Graph& graph) {
+  return {{"dataset", graph.name}, {"nodes", graph.nodes}, {"edges", graph.edges()}, {"attributes", graph.attributes}, {"classes", graph.classes.size()},
+          {"train", graph.train.size()}, {"valid", graph.valid.size()}, {"test", graph.test.size()}, {"planted", graph.planted}};
+}
+
+// A graph as one mapped file, which `bench/peers/graph_file.py` reads too.
+void store_graph(const Graph& graph, const std::string& path, const Common& common) {
+  write_graph(path, graph);
+  nlohmann::json result = graph_json(graph);
+  result["output"] = path;
+  print_result(common, result, fmt::format("{}: {} nodes, {} edges, {} attributes, {} classes{}\n", path, with_thousands(graph.nodes),
+                                           with_thousands(graph.edges()), graph.attributes, graph.classes.size(),
+                                           graph.planted.empty() ? "" : "; informative: " + join(graph.planted, ", ")));
+}
+
 void run_make(const DataArguments& arguments, const Common& common) {
   DataOptions options;
   options.source = arguments.name;
   options.protocol = arguments.protocol;
   options.rows = arguments.rows;
   options.split.seed = arguments.seed;
-  if (!catalogue_entry(arguments.name).files.empty() || catalogue_entry(arguments.name).own) {
-    throw UserError(fmt::format("'{}' is not made but read; `l0gm data get` fetches it", arguments.name));
+  const CatalogueEntry& entry = catalogue_entry(arguments.name);
+  const bool made = !entry.own && std::all_of(entry.files.begin(), entry.files.end(), [](const CatalogueFile& file) { return file.optional; });
+  if (!made) throw UserError(fmt::format("'{}' is not made but read; `l0gm data get` fetches it", arguments.name));
+  if (entry.modality == "graph") {
+    GraphOptions graph;
+    graph.scale = arguments.scale;
+    store_graph(load_graph(options, graph), arguments.out, common);
+    return;
   }
   const TableDataset data = load_table(options, 0);
   write_csv(arguments.out, data.table);
@@ -107,6 +134,12 @@ void run_make(const DataArguments& arguments, const Common& common) {
 
 void run_export(const DataArguments& arguments, const Common& common) {
   const Config config = read_config(arguments.config, arguments.assignments);
+  if (is_graph(config)) {
+    if (arguments.perturb) throw UserError("--perturb writes perturbed tables; a graph's attributes are perturbed by `l0gm eval --perturb`");
+    std::filesystem::create_directories(arguments.out);
+    store_graph(load_graph(config.data, config.graph), (std::filesystem::path(arguments.out) / "graph.safetensors").string(), common);
+    return;
+  }
   const TableDataset data = load_table(config.data, config.train.seed);
   const Schema schema = export_table(data, config.table, config.columns, config.data.types, arguments.out);
   nlohmann::json result = {{"dataset", data.name}, {"output", arguments.out}, {"train", data.train.size()}, {"valid", data.valid.size()},
@@ -139,9 +172,10 @@ void add_data(CLI::App& app, const Common& common) {
   CLI::App* get = named("get", "fetch it from its public address and check it");
   get->add_option("--data-dir", arguments->folder, "put it here; default: the user cache");
   get->callback([arguments, &common] { run_get(*arguments, common); });
-  CLI::App* make = named("make", "write a made dataset as csv");
+  CLI::App* make = named("make", "write a made dataset: a table as csv, a graph as one binary file");
   make->add_option("--protocol", arguments->protocol, "its variant");
   make->add_option("--rows", arguments->rows, "number of rows")->capture_default_str()->check(CLI::Range(int64_t{100}, int64_t{1} << 40));
+  make->add_option("--scale", arguments->scale, "products-like: size in proportion to the real graph")->capture_default_str()->check(CLI::PositiveNumber);
   make->add_option("--seed", arguments->seed, "of the rows")->capture_default_str()->check(CLI::NonNegativeNumber);
   make->add_option("-o,--out", arguments->out, "file to write")->required();
   make->callback([arguments, &common] { run_make(*arguments, common); });

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "compact/graph_predictor.h"
 #include "compact/run_predictor.h"
 #include "data/table/source.h"
 #include "evaluation/predict_file.h"
@@ -17,7 +18,7 @@ namespace l0gm {
 namespace {
 
 struct PredictArguments {
-  std::string model, input, out;
+  std::string model, input, out, nodes;
   bool calibrated = false;
   PredictFileOptions options;
   std::string delimiter;
@@ -47,7 +48,18 @@ std::unique_ptr<Predictor> open_predictor(const PredictArguments& arguments) {
   return std::make_unique<FilePredictor>(path, arguments.calibrated);
 }
 
+void run_predict_graph(const PredictArguments& arguments, const Common& common) {
+  if (!arguments.delimiter.empty()) throw UserError("--delimiter is for tables; a graph's is data.delimiter in its configuration");
+  const GraphPredictor predictor(arguments.model, arguments.machine.prepare());
+  nlohmann::json result = predict_graph(predictor, arguments.input, arguments.out, {arguments.nodes, arguments.calibrated});
+  result["calibrated"] = arguments.calibrated;
+  print_result(common, result, fmt::format("{}: {} nodes of a graph of {}, {:.1f} seconds\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
+                                           with_thousands(result["graph_nodes"].get<int64_t>()), result["seconds"].get<double>()));
+}
+
 void run_predict(PredictArguments& arguments, const Common& common) {
+  if (predicts_nodes(arguments.model)) return run_predict_graph(arguments, common);
+  if (!arguments.nodes.empty()) throw UserError(fmt::format("--nodes picks nodes of a graph, and {} is no graph's model: leave it out", arguments.model));
   const std::unique_ptr<Predictor> predictor = open_predictor(arguments);
   arguments.options.threads = arguments.machine.threads;
   if (!arguments.delimiter.empty()) {
@@ -67,10 +79,12 @@ void run_predict(PredictArguments& arguments, const Common& common) {
 
 void add_predict(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<PredictArguments>();
-  CLI::App* verb = app.add_subcommand("predict", "probabilities for the rows of a file");
+  CLI::App* verb = app.add_subcommand("predict", "probabilities for the rows of a file, or for the nodes of a graph");
   verb->add_option("model", arguments->model, "compact model (.l0gm) or run folder")->required();
-  verb->add_option("input", arguments->input, "table with the columns the model reads, in any order; others are ignored")->required();
-  verb->add_option("-o,--out", arguments->out, "file to write: row,prediction,p_<class>…")->required();
+  verb->add_option("input", arguments->input, "table with the columns the model reads, in any order; others are ignored. Graphs: a .toml whose [data] and "
+                   "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")->required();
+  verb->add_option("-o,--out", arguments->out, "file to write: row (graphs: node),prediction,p_<class>…")->required();
+  verb->add_option("--nodes", arguments->nodes, "graphs: a csv with the column `node`; only these are computed, in this order. Default: all");
   verb->add_option("--delimiter", arguments->delimiter, "of the input; default: as in training");
   verb->add_flag("--calibrated", arguments->calibrated, "apply the stored calibrator; raw probabilities otherwise");
   arguments->machine.add_to(*verb);

@@ -77,7 +77,7 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   bool finished = false;
   {
     ProgressObserver progress;
-    finished = train_table(config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
+    finished = train(config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
   }
   if (!finished) {
     throw UserError("stopped; everything up to here is saved. Go on with: " + continuation(arguments));

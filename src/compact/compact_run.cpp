@@ -1,20 +1,20 @@
 #include "compact/compact_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <numeric>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "compact/candidate.h"
 #include "compact/card.h"
 #include "compact/check_rows.h"
+#include "compact/compact_graph.h"
 #include "compact/parity.h"
 #include "data/table/source.h"
 #include "gate/figures.h"
 #include "l0gm/error.h"
-#include "metrics/summary.h"
 #include "runtime/compact_file.h"
 
 namespace l0gm {
@@ -26,22 +26,6 @@ namespace {
 constexpr uint64_t check_seed = 0;
 constexpr double loose_limit = 1e-4;  // a bound beyond this says little, and the user is told
 constexpr int64_t rows_for_gate_figures = 8192;  // validation rows over which the open units of each example are averaged
-
-// A file that is gone when this is: candidates are written, read and judged before anything appears under the final name.
-class Candidate {
- public:
-  explicit Candidate(const fs::path& out) : path_(fmt::format("{}.{}.candidate", out.string(), getpid())) {}
-  ~Candidate() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  Candidate(const Candidate&) = delete;
-  Candidate& operator=(const Candidate&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::vector<int64_t> all_rows(const TextTable& table) {
   std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
@@ -59,18 +43,8 @@ Predictions served_predictions(const fs::path& file, const ParityRows& rows, con
   return predictions;
 }
 
-nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator) {
-  const nlohmann::json all = judge(predictions, calibrator);
-  nlohmann::json some;
-  for (const char* key : {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary", "ece_binary_floor",
-                          "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled"}) {
-    if (all.contains(key)) some[key] = all[key];
-  }
-  return some;
-}
-
 nlohmann::json describe_gate(const TrainedModel& trained, const TableTensors& valid) {
-  const LoadedRun& run = trained.exact;
+  const LoadedTable& run = trained.exact;
   const auto sites = run.model->sites();
   if (sites.empty()) return {{"unit", "none"}};
   const GateOptions& gate = run.config.gate;
@@ -90,7 +64,7 @@ nlohmann::json describe_gate(const TrainedModel& trained, const TableTensors& va
 }
 
 nlohmann::json describe(const TrainedModel& trained, const TableDataset& data, const FoldedModel& folded, const ParityRows& valid) {
-  const LoadedRun& run = trained.exact;
+  const LoadedTable& run = trained.exact;
   const EncodedTable encoded = encode_rows(data.table, RowEncoder(run.table.schema), valid.rows, false);
   const torch::Tensor open = run.model->open_dimensions(run.gate_state);
   nlohmann::json about = {{"made_with", fmt::format("l0gm {} ({})", version, commit)}, {"dataset", run.table.dataset},
@@ -136,15 +110,6 @@ nlohmann::json round_weights(TrainedModel& trained, const FoldedModel& folded, C
   return {{"largest_difference", largest}, {"mean_difference", sum / static_cast<double>(count)}, {"calibrator_of_float32", before.to_json()}};
 }
 
-// model.l0gm gets model.md; any other name keeps its end, so that no two models share a card.
-fs::path card_path(const fs::path& out, const CompactOptions& options) {
-  const fs::path card = !options.card.empty() ? options.card : out.extension() == ".l0gm" ? fs::path(out).replace_extension(".md") : fs::path(out.string() + ".md");
-  if (fs::absolute(card).lexically_normal() == fs::absolute(out).lexically_normal()) {
-    throw UserError(fmt::format("the model and its card would both be {}: give them different names with --out and --card", out.string()));
-  }
-  return card;
-}
-
 // The tensors of the file that was judged, and no others.
 void require_same_tensors(const fs::path& written, const std::string& judged) {
   if (nlohmann::json::parse(read_compact(written).manifest)["tensors_sha256"] != judged) {
@@ -155,9 +120,11 @@ void require_same_tensors(const fs::path& written, const std::string& judged) {
 }  // namespace
 
 nlohmann::json compact_run(const fs::path& run_path, const fs::path& out, const CompactOptions& options) {
-  const fs::path card = card_path(out, options);
+  const fs::path card = card_path(out, options.card);
+  if (is_graph(read_config(RunFolder::open(run_path).config(), {}))) return compact_graph_run(run_path, out, options);
+  if (!options.nodes.empty()) throw UserError(fmt::format("--nodes: {} is a run on a table, which has no nodes; leave it out", run_path.string()));
   TrainedModel trained(run_path);
-  const LoadedRun& run = trained.single;
+  const LoadedTable& run = trained.single;
   const TableDataset data = load_dataset(run);
   const FoldedModel folded = fold_table(*trained.exact.model, run.gate_state, run.table.schema, options.fold);
   const TextTable generated = make_check_rows(run.table.schema, options.generated_rows, check_seed);

@@ -15,21 +15,6 @@ namespace l0gm {
 
 namespace {
 
-struct Worst {
-  double difference = -1;
-  size_t place = 0;
-};
-
-Worst largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  Worst worst;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = std::abs(a[i] - b[i]);
-    if (difference > worst.difference || std::isnan(difference)) worst = {difference, i};
-    if (std::isnan(difference)) break;
-  }
-  return worst;
-}
-
 [[noreturn]] void refuse(const ParityRows& rows, const Schema& schema, const Worst& worst, double limit, const char* what, double wanted, double found) {
   const size_t classes = schema.classes.size();
   const int64_t row = rows.rows[worst.place / classes];
@@ -45,16 +30,26 @@ Worst largest_difference(const std::vector<double>& a, const std::vector<double>
 
 }  // namespace
 
+Worst largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  Worst worst;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(a[i] - b[i]);
+    if (difference > worst.difference || std::isnan(difference)) worst = {difference, i};
+    if (std::isnan(difference)) break;
+  }
+  return worst;
+}
+
 double Parity::numerics_limit() const { return std::max(least_numerics_limit, 2 * own_error); }
 
 TrainedModel::TrainedModel(const std::filesystem::path& run)
-    : single(load_run(run, prepare_machine("cpu", 0, false))), exact(load_run(run, prepare_machine("cpu", 0, false))) {
+    : single(load_table_run(run, prepare_machine("cpu", 0, false))), exact(load_table_run(run, prepare_machine("cpu", 0, false))) {
   place(*single.model, torch::kCPU, torch::kFloat32);
   place(*exact.model, torch::kCPU, torch::kFloat64);
 }
 
 std::vector<double> TrainedModel::probabilities(const ParityRows& rows, bool exactly) {
-  LoadedRun& run = exactly ? exact : single;
+  LoadedTable& run = exactly ? exact : single;
   const EncodedTable encoded = encode_rows(rows.table, RowEncoder(run.table.schema), rows.rows, false);
   const TableTensors tensors(encoded, torch::kCPU, exactly ? torch::kFloat64 : torch::kFloat32);
   return predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes).probabilities;

@@ -19,6 +19,13 @@ struct Parity {
 constexpr double algebra_limit = 1e-9;
 constexpr double least_numerics_limit = 2e-6;
 
+// Where two lists of numbers differ most; not a number is the largest difference of all.
+struct Worst {
+  double difference = -1;
+  size_t place = 0;
+};
+Worst largest_difference(const std::vector<double>& a, const std::vector<double>& b);
+
 // Some rows of a table, by number; names are for messages: "validation row 17".
 struct ParityRows {
   std::string name;
@@ -28,7 +35,7 @@ struct ParityRows {
 
 // What a trained model says of rows of text, in both precisions.
 struct TrainedModel {
-  LoadedRun single, exact;  // the same run twice, in float32 and in float64
+  LoadedTable single, exact;  // the same run twice, in float32 and in float64
   explicit TrainedModel(const std::filesystem::path& run);
   std::vector<double> probabilities(const ParityRows& rows, bool exactly);
 };

@@ -7,7 +7,7 @@
 namespace l0gm {
 
 RunPredictor::RunPredictor(const std::filesystem::path& run, const Machine& machine, bool calibrated)
-    : run_(load_run(run, machine)), machine_(machine), calibrated_(calibrated), encoder_(run_.table.schema) {}
+    : run_(load_table_run(run, machine)), machine_(machine), calibrated_(calibrated), encoder_(run_.table.schema) {}
 
 char RunPredictor::delimiter() const { return delimiter_of(run_.config.data); }
 

@@ -17,7 +17,7 @@ class RunPredictor : public Predictor {
   void predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) override;
 
  private:
-  LoadedRun run_;
+  LoadedTable run_;
   Machine machine_;
   bool calibrated_;
   RowEncoder encoder_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "base/hash.h"
@@ -97,6 +98,116 @@ CatalogueEntry own_table(const std::string& name, const std::string& separator) 
           .own = true};
 }
 
+// Graphs lie in graph/FOLDER or in FOLDER.
+CatalogueFile graph_file(const std::string& path, const std::string& hash = {}, bool optional = false) {
+  CatalogueFile file{.path = "graph/" + path, .compressed = {path}, .address = {}, .sha256 = hash, .optional = optional};
+  if (hash.empty() && path.ends_with(".csv.gz")) {
+    const std::string plain = path.substr(0, path.size() - 3);
+    file.compressed.insert(file.compressed.end(), {"graph/" + plain, plain});
+  }
+  return file;
+}
+
+CatalogueEntry npz_graph(const std::string& name, const std::string& folder, const std::string& what, const std::array<std::string, 4>& hashes) {
+  CatalogueEntry entry{.name = name,
+                       .modality = "graph",
+                       .protocols = {"random60"},
+                       .description = what,
+                       .origin = "Shchur and others, Pitfalls of Graph Neural Network Evaluation, 2018; there is no public address for this "
+                                 "file and split",
+                       .files = {graph_file(fmt::format("{}/{}.npz", folder, folder), hashes[0])}};
+  const std::array<std::string, 3> parts = {"train", "valid", "test"};
+  for (size_t i = 0; i < 3; ++i) {
+    entry.files.push_back(graph_file(fmt::format("{}/split/random60/{}.csv.gz", folder, parts[i]), hashes[i + 1], true));
+  }
+  return entry;
+}
+
+CatalogueEntry amazon_computers() {
+  return npz_graph("amazon-computers", "amazon_computers", "products bought together: 13,752 nodes, 767 attributes, 10 classes",
+                   {"a6942db609f196b53503d91b99a02ad8d052d5d9be8ef41db976fb65f66ed1f3",
+                    "c9d367e0ba5a28eeace73216f9f9d92cc2731c21fe021fb40b1a4b40de52722c",
+                    "87e0496de3040b45c64162e6389990a391f6ea616541950d4539b0648eb0ab6c",
+                    "0cabcc0dfea6bfe4f7f7ab481f10253132b0971086bc49c5ec9e1102136c4937"});
+}
+
+CatalogueEntry coauthor_cs() {
+  return npz_graph("coauthor-cs", "coauthor_cs", "authors who wrote together: 18,333 nodes, 6,805 attributes, 15 classes",
+                   {"7b7b51bf270d341f1c4231834c58a526bb04db003fd76a6d2f51ad7d252005ed",
+                    "dd0c95389a8c2e4484585188c81a56a56fc275a1f7f9bec0d921965cda8ffa99",
+                    "d44f51a4adf2d2f46f1288bce418ac7b189edf71688c44c300069f24c61852b7",
+                    "96d07aafb25b811d007937d2135d75af5277e064326557966da37d20fedca91d"});
+}
+
+const std::vector<std::string>& ogb_names() {
+  static const std::vector<std::string> names = {"raw/edge", "raw/node-feat", "raw/node-label", "raw/num-node-list", "raw/num-edge-list"};
+  return names;
+}
+
+// OGB offers whole archives only, which are unpacked by hand.
+CatalogueEntry ogb_graph(const std::string& name, const std::string& folder, const std::string& split, const std::string& archive,
+                         const std::string& what) {
+  CatalogueEntry entry{.name = name, .modality = "graph", .protocols = {split}, .description = what, .origin = {}, .files = {}};
+  entry.origin = fmt::format(
+      "Open Graph Benchmark, ODC-BY; download http://snap.stanford.edu/ogb/data/nodeproppred/{}.zip and unpack it so that {}/raw lies in "
+      "the data folder or in graph/ there",
+      archive, folder);
+  for (const std::string& file : ogb_names()) entry.files.push_back(graph_file(fmt::format("{}/{}.csv.gz", folder, file)));
+  for (const std::string part : {"train", "valid", "test"}) {
+    entry.files.push_back(graph_file(fmt::format("{}/split/{}/{}.csv.gz", folder, split, part)));
+  }
+  return entry;
+}
+
+CatalogueEntry arxiv_guesses() {
+  CatalogueEntry entry{.name = "arxiv-guesses",
+                       .modality = "graph",
+                       .protocols = {"time"},
+                       .description = "ogbn-arxiv's citations, labels and split under attributes that are NOT OGB's (40 columns: guessed "
+                                      "categories); never to be compared with the leaderboard",
+                       .origin = "Open Graph Benchmark, ODC-BY, with attributes made by a language model; there is no public address",
+                       .files = {}};
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"raw/edge", "6128cfa34df9cfcbb12f89ddf7eb2ce48e3a25cd92ac2d2e32f741ce14e9a0a0"},
+      {"raw/node-feat", "0db847c60fe1d7ece96a6c03bb6751132a35a0bd0cc92d4b89dd61f56a27f809"},
+      {"raw/node-label", "b06e7cf75d909de66ce49bc4188a6dc525224f85dd6dcb36137de3d9321830d1"},
+      {"raw/num-node-list", "9aa60a342efd209408933ace51e6b0a814e81c2894a993c44f9b173e477e2e82"},
+      {"raw/num-edge-list", "430f1e00ae204bbb3208c5f494ab70170e9f2995fd3548d1754a74a8f59250d1"},
+      {"split/time/train", "84983391900af45194e5db8d977ec9e01d4eda96e20328f3d7575fdd45c6797c"},
+      {"split/time/valid", "ebe6cdcd77c75eedbce2064a05a49bc28e2c4a631f49d66b9e9ff317eef993eb"},
+      {"split/time/test", "588fb66ce57bcaef51ac0235f0a49a056370ac31fc27c8ebf556d3f5cdd02545"}};
+  for (const auto& [name, hash] : files) entry.files.push_back(graph_file("ogbn_arxiv/" + name + ".csv.gz", hash));
+  return entry;
+}
+
+CatalogueEntry made_graph(const std::string& name, const std::string& what) {
+  return {.name = name,
+          .modality = "graph",
+          .protocols = {},
+          .description = "made: " + what,
+          .origin = "made on this machine from data.split.seed; nothing is fetched",
+          .files = {}};
+}
+
+CatalogueEntry own_graph(const std::string& name, const std::string& what) {
+  return {.name = name, .modality = "graph", .protocols = {}, .description = "your own graph: " + what, .origin = "yours", .files = {}, .own = true};
+}
+
+std::vector<CatalogueEntry> graphs() {
+  return {ogb_graph("ogbn-products", "ogbn_products", "sales_ranking", "products",
+                    "products bought together: 2,449,029 nodes, 100 attributes, 47 classes"),
+          ogb_graph("ogbn-arxiv", "ogbn_arxiv", "time", "arxiv", "papers that cite each other: 169,343 nodes, 128 attributes, 40 classes"),
+          arxiv_guesses(),
+          amazon_computers(),
+          coauthor_cs(),
+          made_graph("planted-graph", "32 attributes, 8 informative, and those only after aggregation; data.rows nodes, 4 classes"),
+          made_graph("products-like", "a graph of ogbn-products' size and kind, or graph.scale times it; its real labels and split where they are "
+                                      "there"),
+          own_graph("graph", "data.edges, data.features, data.labels; csv, tsv or npy"),
+          own_graph("ogb", "data.graph, a folder in OGB's layout (raw/edge.csv.gz, …)"),
+          own_graph("npz", "data.graph, an archive with CSR adjacency and attributes")};
+}
+
 }  // namespace
 
 std::vector<std::string> CatalogueFile::spellings() const {
@@ -106,8 +217,12 @@ std::vector<std::string> CatalogueFile::spellings() const {
 }
 
 const std::vector<CatalogueEntry>& catalogue() {
-  static const std::vector<CatalogueEntry> entries = {adult(), planted_table(), messy_table(), ctr_like(),
-                                                      own_table("csv", "commas (or data.delimiter)"), own_table("tsv", "tabs")};
+  static const std::vector<CatalogueEntry> entries = [] {
+    std::vector<CatalogueEntry> all = {adult(), planted_table(), messy_table(), ctr_like(), own_table("csv", "commas (or data.delimiter)"),
+                                       own_table("tsv", "tabs")};
+    for (CatalogueEntry& graph : graphs()) all.push_back(std::move(graph));
+    return all;
+  }();
   return entries;
 }
 

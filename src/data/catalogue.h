@@ -19,7 +19,7 @@ struct CatalogueFile {
 
 struct CatalogueEntry {
   std::string name;
-  std::string modality;                // "table"
+  std::string modality;                // "table", "graph"
   std::vector<std::string> protocols;  // the first is the default
   std::string description;
   std::string origin;                // source and licence

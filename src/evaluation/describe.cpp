@@ -52,6 +52,12 @@ std::string names_of(const nlohmann::json& columns, size_t most) {
   return list_some(names, most);
 }
 
+std::string names_alone(const nlohmann::json& columns, size_t most) {
+  std::vector<std::string> names;
+  for (const auto& column : columns) names.push_back(column["name"].get<std::string>());
+  return list_some(names, most);
+}
+
 std::string planted_of(const nlohmann::json& result) {
   const auto& planted = result["planted"];
   return fmt::format("{} of {}{}", planted["found"].size(), planted["planted"].size(),
@@ -115,15 +121,23 @@ std::string describe(const nlohmann::json& r) {
     text += fmt::format("  gate        {} of {} units open ({}), {} of {} parameters remain, rule {}{}\n", count(r, "open_units"), count(r, "units"),
                         percent(r, "active_fraction"), count(r, "parameters"), count(r, "parameters_dense"), r.value("test_rule", ""),
                         r.value("converged", true) ? "" : ", NOT CONVERGED");
-    text += fmt::format("  columns     {} of {} are read (open dimensions): {}\n", r["open_columns"].size(), count(r, "columns"),
-                        names_of(r["open_columns"], 20));
+    if (r.contains("open_columns")) {
+      const bool graph = r.contains("attributes");
+      text += fmt::format("  {}  {} of {} are read{}: {}\n", graph ? "attributes" : "columns   ", r["open_columns"].size(), count(r, "columns"),
+                          graph ? "" : " (open dimensions)", graph ? names_alone(r["open_columns"], 20) : names_of(r["open_columns"], 20));
+    }
+  }
+  if (r.contains("mrr")) {
+    text += fmt::format("  ranking     MRR {}   hits@1 {}   hits@10 {}   hits@50 {}  (each link against {} pairs without one)\n", number(r, "mrr"),
+                        number(r, "hits_1"), number(r, "hits_10"), number(r, "hits_50"), count(r, "ranked_negatives"));
   }
   if (r.contains("rob_mu")) {
     text += fmt::format("  robust      mean over {} perturbed copies: accuracy {}   AUC {}   NLL {}\n", r["conditions"].size(),
                         number(r["rob_mu"], "accuracy"), number(r["rob_mu"], "auc"), number(r["rob_mu"], "nll"));
   }
   if (r.contains("planted")) {
-    text += fmt::format("  planted     {} informative columns found; the best possible AUC is {}\n", planted_of(r), number(r, "bayes_auc"));
+    text += fmt::format("  planted     {} informative {} found{}\n", planted_of(r), r.contains("attributes") ? "attributes" : "columns",
+                        r.contains("bayes_auc") ? "; the best possible AUC is " + number(r, "bayes_auc") : "");
     if (r["planted"].contains("right_set_open")) {
       text += fmt::format("  per row     the columns that matter for the row are open on {}, those of the other set closed on {} of the rows\n",
                           percent(r["planted"], "right_set_open"), percent(r["planted"], "wrong_set_closed"));

@@ -7,26 +7,33 @@
 #include "evaluation/robustness.h"
 #include "l0gm/error.h"
 #include "metrics/summary.h"
+#include "training/table_run.h"
 
 namespace l0gm {
 
 namespace fs = std::filesystem;
 
 nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
-  LoadedRun run = load_run(path, machine);
+  const Config config = read_config(RunFolder::open(path).config(), {});
+  nlohmann::json result = is_graph(config) ? evaluate_graph_run(path, split, machine, options) : evaluate_table_run(path, split, machine, options);
+  const nlohmann::json summary = RunFolder::open(path).read_json(path / "summary.json");
+  result["projected_units"] = summary.value("projected_units", 0);
+  result["converged"] = summary.value("converged", true);
+  result["run"] = path.string();
+  result["split"] = split;
+  result["seed"] = config.train.seed;
+  return result;
+}
+
+nlohmann::json evaluate_table_run(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
+  LoadedTable run = load_table_run(path, machine);
   const EncodedTable rows = load_split(run, split);
   const TableTensors tensors(rows, machine.device, dtype_of(run.config.train.precision));
   const Predictions predictions = predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes);
   write_predictions(run.folder.predictions(split), predictions);
   nlohmann::json result = judge(predictions, run.calibrator);
   result.update(report_gates(run, tensors));
-  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
-  result["projected_units"] = summary.value("projected_units", 0);
-  result["converged"] = summary.value("converged", true);
-  result["run"] = path.string();
   result["dataset"] = run.table.dataset;
-  result["split"] = split;
-  result["seed"] = run.config.train.seed;
   if (!run.table.planted.empty()) {
     result["planted"] = compare_with_planted(run, tensors, rows, result["open_columns"]);
     result["bayes_auc"] = run.table.bayes_auc;

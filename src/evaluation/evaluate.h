@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "training/table_run.h"
+#include "training/run.h"
 
 namespace l0gm {
 
@@ -16,6 +16,10 @@ struct EvaluateOptions {
 // Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. Writes predictions/SPLIT.csv.
 nlohmann::json evaluate_run(const std::filesystem::path& path, const std::string& split, const Machine& machine,
                             const EvaluateOptions& options = {});
+
+// The parts of it that are a modality's own.
+nlohmann::json evaluate_table_run(const std::filesystem::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options);
+nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options);
 
 // Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv file
 // (raw figures only).

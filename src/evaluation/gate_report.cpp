@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t block = 4096;
 
-nlohmann::json columns_of(const LoadedRun& run, const torch::Tensor& share_of_dimension) {
+nlohmann::json columns_of(const LoadedTable& run, const torch::Tensor& share_of_dimension) {
   const auto read = run.model->encoder().columns_of_dimension();
   const auto names = run.model->encoder().column_names();
   std::vector<int64_t> dimensions(names.size(), 0);
@@ -46,7 +46,7 @@ nlohmann::json quantiles(torch::Tensor fractions) {
 
 }  // namespace
 
-torch::Tensor gates_by_row(LoadedRun& run, const TableTensors& rows) {
+torch::Tensor gates_by_row(LoadedTable& run, const TableTensors& rows) {
   std::vector<torch::Tensor> parts;
   for (int64_t begin = 0; begin < rows.rows(); begin += block) {
     const auto batch = rows.range(begin, std::min(rows.rows(), begin + block));
@@ -58,22 +58,23 @@ torch::Tensor gates_by_row(LoadedRun& run, const TableTensors& rows) {
   return at::cat(parts);
 }
 
-nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows) {
+nlohmann::json report_units(LoadedRun& run, const std::function<torch::Tensor()>& gates, torch::Tensor* share_of_dimension) {
   c10::InferenceMode inference;
   const std::vector<const GateSite*> sites = run.model->sites();
+  const GateSite* site = run.model->interface_site();
   const torch::Tensor kept = run.model->open_dimensions(run.gate_state);
   torch::Tensor share = kept.to(torch::kFloat64);
   GateFigures figures = gate_figures(sites, run.gate_state);
   nlohmann::json result;
   if (sites.empty()) figures.units = figures.open_units = figures.ever_open_units = run.model->encoder().width();
-  if (!sites.empty() && sites[0]->gate->has_instance_logits()) {
-    const torch::Tensor open = gates_by_row(run, rows).gt(0).to(torch::kFloat64);
+  if (site != nullptr && site->gate->has_instance_logits()) {
+    const torch::Tensor open = gates().gt(0).to(torch::kFloat64);
     share = open.mean(0);
     // The dimensions of a group are open or closed together: dimensions weighed by 1 are units weighed by cost, and any of them tells.
     const torch::Tensor fractions = open.mean(1);
     figures.active_cost_fraction = fractions.mean().item<double>();
-    const torch::Tensor index = sites[0]->index;
-    const torch::Tensor by_unit = index.defined() ? at::zeros({figures.units}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
+    const torch::Tensor index = site->index;
+    const torch::Tensor by_unit = index.defined() ? at::zeros({site->gate->units()}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
     figures.active_fraction = by_unit.mean().item<double>();
     figures.open_units = std::llround(by_unit.sum().item<double>());
     result["active_fraction_quantiles"] = quantiles(fractions);
@@ -88,6 +89,13 @@ nlohmann::json report_gates(LoadedRun& run, const TableTensors& rows) {
   result["parameters"] = run.model->parameter_count(kept);
   result["parameters_dense"] = run.model->parameter_count();
   result["test_rule"] = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
+  if (share_of_dimension != nullptr) *share_of_dimension = share;
+  return result;
+}
+
+nlohmann::json report_gates(LoadedTable& run, const TableTensors& rows) {
+  torch::Tensor share;
+  nlohmann::json result = report_units(run, [&] { return gates_by_row(run, rows); }, &share);
   result["columns"] = run.model->encoder().column_names().size();
   result["open_columns"] = columns_of(run, share);
   return result;

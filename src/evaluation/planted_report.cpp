@@ -14,7 +14,7 @@ namespace l0gm {
 namespace {
 
 // Whether each column is open for each row: bool [rows, columns].
-torch::Tensor open_columns_by_row(LoadedRun& run, const TableTensors& rows) {
+torch::Tensor open_columns_by_row(LoadedTable& run, const TableTensors& rows) {
   const torch::Tensor gates = gates_by_row(run, rows).gt(0).to(torch::kFloat32);
   const auto columns = static_cast<int64_t>(run.model->encoder().column_names().size());
   const auto read = run.model->encoder().columns_of_dimension();
@@ -32,7 +32,7 @@ int64_t column_index(const Schema& schema, const std::string& name) {
   return -1;  // left out as constant: cannot be open
 }
 
-nlohmann::json compare_sets(LoadedRun& run, const TableTensors& rows, const EncodedTable& codes) {
+nlohmann::json compare_sets(LoadedTable& run, const TableTensors& rows, const EncodedTable& codes) {
   const Schema& schema = run.table.schema;
   const PlantedRoles roles = planted_roles(PlantedVariant::instance);
   const torch::Tensor open = open_columns_by_row(run, rows);
@@ -57,19 +57,21 @@ nlohmann::json compare_sets(LoadedRun& run, const TableTensors& rows, const Enco
 
 }  // namespace
 
-nlohmann::json compare_with_planted(LoadedRun& run, const TableTensors& rows, const EncodedTable& codes,
-                                    const nlohmann::json& open_columns) {
-  c10::InferenceMode inference;
-  const std::vector<std::string>& planted = run.table.planted;
+nlohmann::json compare_open(const std::vector<std::string>& planted, const nlohmann::json& open_columns) {
   std::vector<std::string> found, wrong;
   for (const auto& column : open_columns) {
     const std::string name = column["name"];
     (std::find(planted.begin(), planted.end(), name) != planted.end() ? found : wrong).push_back(name);
   }
   const auto read = static_cast<double>(open_columns.size());
-  nlohmann::json result = {{"planted", planted}, {"found", found}, {"wrong", wrong},
-                           {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
-                           {"recall", static_cast<double>(found.size()) / static_cast<double>(planted.size())}};
+  return {{"planted", planted}, {"found", found}, {"wrong", wrong}, {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
+          {"recall", static_cast<double>(found.size()) / static_cast<double>(planted.size())}};
+}
+
+nlohmann::json compare_with_planted(LoadedTable& run, const TableTensors& rows, const EncodedTable& codes,
+                                    const nlohmann::json& open_columns) {
+  c10::InferenceMode inference;
+  nlohmann::json result = compare_open(run.table.planted, open_columns);
   if (run.config.data.source != "planted-table") return result;
   if (run.config.data.protocol != "instance") result["product"] = planted_roles(PlantedVariant::global).product;
   if (run.config.data.protocol == "instance") result.update(compare_sets(run, rows, codes));

@@ -23,7 +23,9 @@ namespace fs = std::filesystem;
 
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
 
-nlohmann::json figures(const Predictions& predictions, const std::string& sha256) {
+}  // namespace
+
+nlohmann::json perturbed_figures(const Predictions& predictions, const std::string& sha256) {
   return {{"sha256", sha256},
           {"accuracy", number(accuracy(predictions))},
           {"auc", number(auc(predictions))},
@@ -31,8 +33,7 @@ nlohmann::json figures(const Predictions& predictions, const std::string& sha256
           {"ece", number(predictions.class_count() == 2 ? ece_binary(predictions) : ece(predictions))}};
 }
 
-// What is undefined under every condition (the AUC of a single class) stays undefined.
-nlohmann::json mean_over(const nlohmann::json& conditions) {
+nlohmann::json mean_over_conditions(const nlohmann::json& conditions) {
   nlohmann::json means;
   for (const char* measure : {"accuracy", "auc", "nll"}) {
     double sum = 0;
@@ -47,6 +48,8 @@ nlohmann::json mean_over(const nlohmann::json& conditions) {
   return means;
 }
 
+namespace {
+
 // Removes the copy however its judging ends, and the folder behind the last one.
 struct Removed {
   fs::path path;
@@ -59,7 +62,7 @@ struct Removed {
   }
 };
 
-Predictions predict_copy(LoadedRun& run, const fs::path& path, const std::vector<int64_t>& row_numbers, const Machine& machine) {
+Predictions predict_copy(LoadedTable& run, const fs::path& path, const std::vector<int64_t>& row_numbers, const Machine& machine) {
   const TextTable table = read_csv(path, {});
   std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
   std::iota(rows.begin(), rows.end(), int64_t{0});
@@ -87,7 +90,7 @@ nlohmann::json read_record(const fs::path& path) {
 
 }  // namespace
 
-nlohmann::json judge_perturbed(LoadedRun& run, const std::string& split, const Machine& machine, bool keep_files) {
+nlohmann::json judge_perturbed(LoadedTable& run, const std::string& split, const Machine& machine, bool keep_files) {
   const TableDataset data = load_dataset(run);
   const std::vector<int64_t>& rows = split == "valid" ? data.valid : data.test;
   if (rows.empty()) throw UserError(fmt::format("{} has no {} rows", data.name, split));
@@ -98,9 +101,9 @@ nlohmann::json judge_perturbed(LoadedRun& run, const std::string& split, const M
     const Perturber perturber(run.table.schema, data.table.names(), perturbation, seed);
     const std::string sha256 = write_numbered_rows(data.table, rows, copy.path, &perturber);
     log_info(fmt::format("{}: {} rows, SHA-256 {}", copy.path.string(), rows.size(), sha256));
-    conditions[perturbation.name] = figures(predict_copy(run, copy.path, rows, machine), sha256);
+    conditions[perturbation.name] = perturbed_figures(predict_copy(run, copy.path, rows, machine), sha256);
   }
-  return {{"rob_mu", mean_over(conditions)}, {"conditions", conditions}};
+  return {{"rob_mu", mean_over_conditions(conditions)}, {"conditions", conditions}};
 }
 
 nlohmann::json judge_perturbed_predictions(const fs::path& folder, const std::string& split) {
@@ -122,13 +125,13 @@ nlohmann::json judge_perturbed_predictions(const fs::path& folder, const std::st
       throw UserError(fmt::format("{} has other rows or labels than {}.csv beside it: it is no perturbed copy of these rows. Predict both from one "
                                   "export.", file.string(), split));
     }
-    conditions[perturbation.name] = figures(predictions, record["conditions"][perturbation.name]["sha256"].get<std::string>());
+    conditions[perturbation.name] = perturbed_figures(predictions, record["conditions"][perturbation.name]["sha256"].get<std::string>());
   }
   if (conditions.empty()) {
     throw UserError(fmt::format("{} has no {}-<condition>.csv. Export with `l0gm data export --perturb` and let the peer predict that folder, or "
                                 "leave out --perturb.", (folder / "predictions").string(), split));
   }
-  nlohmann::json result = {{"rob_mu", mean_over(conditions)}, {"conditions", conditions}};
+  nlohmann::json result = {{"rob_mu", mean_over_conditions(conditions)}, {"conditions", conditions}};
   if (!absent.empty()) result["missing_conditions"] = absent;
   return result;
 }

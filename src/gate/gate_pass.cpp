@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include "base/random.h"
+#include "gate/counter_dropout.h"
 
 namespace l0gm {
 
@@ -22,8 +23,8 @@ int64_t site_number(const std::string& name) {
 GatePass::GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids)
     : state_(state), seed_(seed), step_(step), example_ids_(std::move(example_ids)) {}
 
-torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index) {
-  const Draw draw{seed_, step_, site_number(site.name), example_ids_};
+torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index, const torch::Tensor& ids) {
+  const Draw draw{seed_, step_, site_number(site.name), ids.defined() ? ids : example_ids_};
   HardConcrete gate = site.gate;
   torch::Tensor input = r, probe;
   if (probing) {
@@ -37,11 +38,9 @@ torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, cons
   return value;
 }
 
-torch::Tensor GatePass::dropout(const torch::Tensor& x, double share, int64_t place) const {
+torch::Tensor GatePass::dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids) const {
   if (share <= 0) return x;
-  const int64_t width = x.numel() / x.size(0);
-  const torch::Tensor u = uniform_noise({seed_, step_, dropout_sites + place, example_ids_}, width, x.device());
-  return x * u.ge(share).to(x.scalar_type()).mul(1 / (1 - share)).view(x.sizes());
+  return counter_dropout(x, share, {seed_, step_, dropout_sites + place, ids.defined() ? ids : example_ids_});
 }
 
 torch::Tensor GatePass::expected_cost() const {

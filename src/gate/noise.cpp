@@ -5,6 +5,11 @@
 #include <ATen/ops/stack.h>
 
 #include "base/random.h"
+#include "threads/in_parallel.h"
+#ifdef L0GM_HAS_CUDA
+#include "gate/cuda/noise.h"
+#include "gate/cuda/stream.h"
+#endif
 
 namespace l0gm {
 
@@ -40,11 +45,9 @@ torch::Tensor philox_on_device(uint64_t key, const torch::Tensor& ids, int64_t b
   return at::stack({c0, c1, c2, c3}, 2);
 }
 
-uint64_t key_of(const Draw& draw) {
-  return mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site));
-}
-
 }  // namespace
+
+uint64_t key_of(const Draw& draw) { return mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site)); }
 
 torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::Device device) {
   const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64);
@@ -53,10 +56,22 @@ torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::D
 }
 
 torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device device) {
+#ifdef L0GM_HAS_CUDA
+  if (device.is_cuda()) {
+    const torch::Tensor on_device = draw.example_ids.to(device, torch::kInt64).contiguous();
+    torch::Tensor numbers = at::empty({on_device.size(0), width}, on_device.options().dtype(torch::kFloat32));
+    cuda::fill_uniform(key_of(draw), on_device.data_ptr<int64_t>(), on_device.size(0), width, numbers.data_ptr<float>(), cuda::current_stream(device.index()));
+    return numbers;
+  }
+#endif
   if (!device.is_cpu()) return uniform_noise_by_tensors(draw, width, device);
   const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64).contiguous();
   torch::Tensor u = at::empty({ids.size(0), width}, torch::kFloat32);
-  fill_uniform(key_of(draw), ids.data_ptr<int64_t>(), ids.size(0), width, u.data_ptr<float>());
+  const int64_t rows = ids.size(0), parts = std::min(rows, worthwhile_parts(rows * width * 4));
+  in_parallel(parts, [&](int64_t part) {
+    const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
+    fill_uniform(key_of(draw), ids.data_ptr<int64_t>() + begin, end - begin, width, u.data_ptr<float>() + begin * width);
+  });
   return u;
 }
 

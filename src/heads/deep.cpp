@@ -29,6 +29,12 @@ torch::Tensor DeepHead::forward(const torch::Tensor& interface, const Batch&, Ga
   return x.transpose(0, 1);
 }
 
+void DeepHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {
+  torch::NoGradGuard no_grad;
+  torch::Tensor& first = weights_[0];
+  first.set_data((first.index_select(1, kept.to(first.device())) * values.to(first.device(), first.scalar_type()).view({1, -1, 1})).contiguous());
+}
+
 int64_t DeepHead::parameters_with(const torch::Tensor& kept) const {
   int64_t count = 0;
   for (const torch::Tensor& parameter : parameters()) count += parameter.numel();

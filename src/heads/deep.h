@@ -13,6 +13,7 @@ class DeepHead : public Head {
   DeepHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs, int64_t members, double dropout);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
+  void narrow(const torch::Tensor& kept, const torch::Tensor& values) override;
   const std::vector<torch::Tensor>& weights() const { return weights_; }
   const std::vector<torch::Tensor>& biases() const { return biases_; }
 

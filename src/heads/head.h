@@ -14,6 +14,8 @@ class Head : public torch::nn::Module {
   // Parameters that are left when only the interface dimensions of `kept` (bool [width], on the CPU) are.
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
   virtual void settle() {}  // as Encoder::settle
+  // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Heads of graphs can.
+  virtual void narrow(const torch::Tensor& kept, const torch::Tensor& values);
 };
 
 // Log-probabilities [examples, members, classes] of a head's logits.

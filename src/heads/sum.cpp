@@ -32,6 +32,10 @@ int64_t SumHead::parameters_with(const torch::Tensor& kept) const {
   return count;
 }
 
+void SumHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {
+  for (const auto& branch : branches_) branch->narrow(kept, values);
+}
+
 void SumHead::settle() {
   for (const auto& branch : branches_) branch->settle();
 }

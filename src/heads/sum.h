@@ -14,6 +14,7 @@ class SumHead : public Head {
   void add(const std::string& name, std::shared_ptr<Head> branch);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
+  void narrow(const torch::Tensor& kept, const torch::Tensor& values) override;
   void settle() override;
   const torch::Tensor& bias() const { return bias_; }
   const std::vector<std::shared_ptr<Head>>& branches() const { return branches_; }

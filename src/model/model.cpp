@@ -14,6 +14,9 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   register_module("encoder", encoder_);
   register_module("head", head_);
   if (unit_ == UnitKind::none) return;
+  inner_sites_ = encoder_->make_sites(gate);
+  for (const auto& site : inner_sites_) register_module("gate_" + site->name, site->gate.ptr());
+  if (!encoder_->gated_at_interface(gate)) return;
   InterfaceUnits units = encoder_->units(unit_, attach_);
   site_ = std::make_unique<GateSite>();
   site_->name = name_of_enum(attach_);
@@ -23,17 +26,37 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   register_module("gate", site_->gate.ptr());
 }
 
-torch::Tensor Model::interface(const Batch& batch, GatePass& pass) {
-  const torch::Tensor r = encoder_->forward(batch, pass);
+torch::Tensor Model::interface(const Batch& batch, GatePass& pass) { return gated(encoder_->forward(batch, pass), batch, pass); }
+
+torch::Tensor Model::gated(const torch::Tensor& r, const Batch& batch, GatePass& pass) {
+  if (selected_.defined()) return r.index_select(1, selected_);
   if (site_ == nullptr) return r;
   return pass.apply(*site_, r, unit_ == UnitKind::fine ? encoder_->fine_index(batch, attach_) : torch::Tensor{});
 }
 
-torch::Tensor Model::forward(const Batch& batch, GatePass& pass) {
-  torch::Tensor r = interface(batch, pass);
+torch::Tensor Model::forward(const Batch& batch, GatePass& pass) { return forward_from(encoder_->forward(batch, pass), batch, pass); }
+
+torch::Tensor Model::forward_from(const torch::Tensor& encoded, const Batch& batch, GatePass& pass) {
+  torch::Tensor r = gated(encoded, batch, pass);
   if (is_training()) r = pass.dropout(r, interface_dropout_, interface_place);
   return head_->forward(r, batch, pass);
 }
+
+bool Model::narrow(const GateState& state) {
+  if (site_ == nullptr) return true;
+  if (site_->gate->has_instance_logits() || encoder_->has_units_of_examples(unit_)) return false;
+  torch::NoGradGuard no_grad;
+  torch::Tensor values = site_->gate->test_values(state);
+  if (site_->index.defined()) values = values.index_select(0, site_->index);
+  const torch::Tensor kept = values.gt(0).nonzero().squeeze(1);
+  if (!encoder_->narrow(kept)) select(kept);
+  head_->narrow(kept, values.index_select(0, kept));
+  unregister_module("gate");
+  site_ = nullptr;
+  return true;
+}
+
+void Model::select(const torch::Tensor& kept) { selected_ = register_buffer("selected", kept); }
 
 void Model::settle() {
   encoder_->settle();
@@ -41,13 +64,21 @@ void Model::settle() {
 }
 
 std::vector<const GateSite*> Model::sites() const {
-  if (site_ == nullptr) return {};
-  return {site_.get()};
+  std::vector<const GateSite*> sites;
+  for (const auto& site : inner_sites_) sites.push_back(site.get());
+  if (site_ != nullptr) sites.push_back(site_.get());
+  return sites;
 }
 
 std::vector<torch::Tensor> Model::gate_parameters() const {
-  return site_ == nullptr ? std::vector<torch::Tensor>{} : site_->gate->parameters();
+  std::vector<torch::Tensor> all;
+  for (const GateSite* site : sites()) {
+    for (const torch::Tensor& parameter : site->gate->parameters()) all.push_back(parameter);
+  }
+  return all;
 }
+
+bool is_gate_parameter(const std::string& name) { return name.starts_with("gate.") || name.starts_with("gate_"); }
 
 torch::Tensor Model::open_dimensions(const GateState& state) const {
   if (site_ == nullptr) return at::ones({encoder_->width()}, torch::kBool);
@@ -60,7 +91,7 @@ int64_t Model::parameter_count() const { return parameter_count(at::ones({encode
 
 int64_t Model::parameter_count(const torch::Tensor& kept) const {
   const std::vector<int64_t> of_dimension = encoder_->parameters_of_dimension();
-  int64_t count = head_->parameters_with(kept);
+  int64_t count = head_->parameters_with(kept) + encoder_->shared_parameters();
   for (int64_t d = 0; d < encoder_->width(); ++d) count += kept[d].item<bool>() ? of_dimension[static_cast<size_t>(d)] : 0;
   return count;
 }

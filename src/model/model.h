@@ -17,13 +17,21 @@ class Model : public torch::nn::Module {
 
   torch::Tensor forward(const Batch& batch, GatePass& pass);    // logits [examples, members, outputs]
   torch::Tensor interface(const Batch& batch, GatePass& pass);  // what the head reads, gated: [examples, width]
-  std::vector<const GateSite*> sites() const;
+  torch::Tensor forward_from(const torch::Tensor& encoded, const Batch& batch, GatePass& pass);  // the same behind the encoder
+  std::vector<const GateSite*> sites() const;  // in the order in which a pass meets them
   std::vector<torch::Tensor> gate_parameters() const;
   // What training rows never touched is set to something sensible; called before evaluation.
   void settle();
   // Which interface dimensions some example may open: bool [width], on the CPU. Dense: all.
   torch::Tensor open_dimensions(const GateState& state) const;
   UnitKind unit() const { return unit_; }
+  // Takes the closed units of the interface out for good: what is left is dense there, computes no closed unit where the encoder can leave it
+  // out, and says the same. False: nothing was done, since gates depend on the example.
+  bool narrow(const GateState& state);
+  // The head reads only these dimensions (int64, ascending) of an encoder that keeps its width.
+  void select(const torch::Tensor& kept);
+  const torch::Tensor& selected() const { return selected_; }  // undefined: all
+  const GateSite* interface_site() const { return site_.get(); }  // nullptr: dense there
   Encoder& encoder() { return *encoder_; }
   const Encoder& encoder() const { return *encoder_; }
   const Head& head() const { return *head_; }
@@ -32,13 +40,19 @@ class Model : public torch::nn::Module {
   int64_t parameter_count(const torch::Tensor& kept) const;
 
  private:
+  torch::Tensor gated(const torch::Tensor& r, const Batch& batch, GatePass& pass);
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<Head> head_;
   double interface_dropout_;
   UnitKind unit_ = UnitKind::none;
   Attach attach_ = Attach::interface;
-  std::unique_ptr<GateSite> site_;  // none when dense
+  std::vector<std::shared_ptr<GateSite>> inner_sites_;  // inside the encoder
+  std::unique_ptr<GateSite> site_;                      // at the interface; none when dense there
+  torch::Tensor selected_;                              // narrowed, but the encoder keeps its width: which dimensions are left
 };
+
+// Whether a parameter of a model belongs to a gate: those are neither averaged nor decayed.
+bool is_gate_parameter(const std::string& name);
 
 // Moves a model; only what is floating-point changes its type (Module::to would turn index buffers into floats).
 void place(Model& model, torch::Device device, torch::Dtype dtype);

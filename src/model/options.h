@@ -6,10 +6,10 @@
 
 namespace l0gm {
 
-enum class ModelName { mlp, linear, fm, wide_deep, deepfm, cin, xdeepfm };
+enum class ModelName { mlp, linear, fm, wide_deep, deepfm, cin, xdeepfm, gcn, sage, gat };
 template <>
 inline constexpr auto enum_names<ModelName> =
-    std::to_array<std::string_view>({"mlp", "linear", "fm", "wide-deep", "deepfm", "cin", "xdeepfm"});
+    std::to_array<std::string_view>({"mlp", "linear", "fm", "wide-deep", "deepfm", "cin", "xdeepfm", "gcn", "sage", "gat"});
 
 struct ModelOptions {
   ModelName name = ModelName::deepfm;
@@ -23,9 +23,9 @@ struct ModelOptions {
   template <class Visitor>
   void visit(Visitor& v) {
     v("name", name, "the model; its logit is the sum of: mlp: deep; linear: linear; fm: linear + pairs; wide-deep: linear + deep; deepfm: linear + "
-      "pairs + deep; cin: cin; xdeepfm: linear + cin + deep");
+      "pairs + deep; cin: cin; xdeepfm: linear + cin + deep. Graphs: gcn, sage, gat, or mlp, which hears no neighbours");
     v("width", width, "dimensions of each field's embedding", between(1, 4096));
-    v("depth", depth, "hidden layers of the deep branch", between(0, 64));
+    v("depth", depth, "hidden layers of the deep branch; graphs: layers of the encoder", between(0, 64));
     v("hidden", hidden, "units of each hidden layer", between(1, 65536));
     v("dropout", dropout, "dropout after each hidden layer", Limit{0, 1, false, true});
     v("interface_dropout", interface_dropout, "dropout of single interface elements", Limit{0, 1, false, true});

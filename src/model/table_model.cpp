@@ -1,5 +1,6 @@
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
+#include <fmt/format.h>
 
 #include "encoders/table/field_embeddings.h"
 #include "heads/cin.h"
@@ -28,8 +29,12 @@ Branches branches_of(ModelName name) {
     case ModelName::deepfm: return {.linear = true, .pairs = true, .deep = true};
     case ModelName::cin: return {.cin = true};
     case ModelName::xdeepfm: return {.linear = true, .cin = true, .deep = true};
+    case ModelName::gcn:
+    case ModelName::sage:
+    case ModelName::gat: break;
   }
-  return {};
+  throw UserError(fmt::format("model.name = {} reads a graph, and this is a table: take mlp, linear, fm, wide-deep, deepfm, cin or xdeepfm",
+                              name_of_enum(name)));
 }
 
 // The sum over all pairs of fields is large where embeddings start far apart, and training would begin by undoing it.

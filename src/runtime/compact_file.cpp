@@ -94,6 +94,9 @@ json checked_manifest(const std::map<std::string, std::string>& metadata, const 
                        found_version, compact_format_version));
   }
   const std::string kind = json_checks::text(manifest, "manifest", "kind");
+  if (kind == "graph") {
+    refuse("this is a graph model: `l0gm predict` serves it, with LibTorch. For look-ups of known nodes make a file with `l0gm compact RUN -o FILE --nodes all`");
+  }
   if (kind != "table") refuse(fmt::format("it is a model of kind '{}', this program serves 'table'", kind));
   for (const auto& [key, value] : metadata) {
     if (key != "l0gm" && key != "l0gm_sha256" && key != "sha256") refuse(fmt::format("the metadata has an unknown '{}'", key));
@@ -177,7 +180,8 @@ CompactFile read(const SafetensorsFile& file, const std::string& manifest_text) 
   return result;
 }
 
-// Names and texts of the file may stand in a message: no control characters reach a terminal, and no flood.
+}  // namespace
+
 std::string fit_for_a_message(std::string text) {
   constexpr size_t longest = 600;
   if (text.size() > longest) {
@@ -188,8 +192,6 @@ std::string fit_for_a_message(std::string text) {
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
   return text;
 }
-
-}  // namespace
 
 bool all_finite(DType type, std::span<const char> bytes) {
   const auto none_beyond = [bytes]<class Bits>(Bits exponent) {  // an exponent of ones: infinite or not a number

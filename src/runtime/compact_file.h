@@ -36,6 +36,9 @@ CompactFile read_compact(std::string bytes, const std::string& name);  // from m
 // Rounds the net to header.weights and writes atomically; returns the bytes written.
 int64_t write_compact(const std::filesystem::path& path, const CompactHeader& header, const TableNet<Matrix>& net);
 
+// Names and texts of a file may stand in a message: no control characters reach a terminal, and no flood.
+std::string fit_for_a_message(std::string text);
+
 // Numbers of a tensor, little-endian and at any alignment; integers are always finite.
 bool all_finite(DType type, std::span<const char> bytes);
 

@@ -16,7 +16,7 @@ AveragedWeights::AveragedWeights(std::shared_ptr<Model> model, double decay) : m
 
 TensorMap AveragedWeights::weights() const {
   TensorMap result = named(*model_);
-  std::erase_if(result, [](const auto& item) { return item.first.starts_with("gate."); });
+  std::erase_if(result, [](const auto& item) { return is_gate_parameter(item.first); });
   return result;
 }
 

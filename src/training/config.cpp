@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "data/catalogue.h"
 #include "l0gm/error.h"
 #include "l0gm/gate_control.h"
 
@@ -24,7 +25,23 @@ bool drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& 
   return true;
 }
 
+// What suits a graph differs from what suits a table: where nothing is named these values stand in place of the common defaults.
+constexpr std::pair<const char*, const char*> graph_defaults[] = {
+    {"model.name", "gcn"},   {"model.dropout", "0.5"},       {"model.interface_dropout", "0.5"}, {"train.epochs", "300"},
+    {"train.lr", "0.001"},   {"train.weight_decay", "0.0001"}, {"train.batch", "1024"},          {"train.evaluate_every", "5"},
+    {"train.checkpoint_every", "50"}, {"train.ema", "0.98"}};
+
+void apply_graph_defaults(OptionList& options, const Config& config) {
+  for (const auto& [key, value] : graph_defaults) {
+    if (!options.named(key)) options.set(std::string(key) + "=" + value);
+  }
+  // One draw for all nodes: noise for every node and attribute costs more than the rest of the step.
+  if (config.gate.attach == Attach::input && !options.named("gate.noise")) options.set("gate.noise=batch");
+}
+
 }  // namespace
+
+bool is_graph(const Config& config) { return catalogue_entry(config.data.source).modality == "graph"; }
 
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
   Config config;
@@ -34,8 +51,9 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
   for (const std::string& assignment : assignments) options.set(assignment);
   settle_control(config.gate, options.named("gate.control"));
   if (config.data.source.empty()) {
-    throw UserError(path.string() + ": data.source is missing: a catalogue name (`l0gm data list`), or csv or tsv for your own table");
+    throw UserError(path.string() + ": data.source is missing: a catalogue name (`l0gm data list`), csv or tsv for your own table, graph, ogb or npz for your own graph");
   }
+  if (is_graph(config)) apply_graph_defaults(options, config);
   if (config.distill.from.empty() && (options.named("distill.weight") || options.named("distill.temperature"))) {
     const DistillOptions defaults;
     if (config.distill.weight != defaults.weight || config.distill.temperature != defaults.temperature) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "data/graph/options.h"
 #include "data/options.h"
 #include "data/table/options.h"
 #include "l0gm/coupling.h"
@@ -20,6 +21,8 @@ struct Config {
   DataOptions data;
   TableOptions table;
   std::map<std::string, ColumnOptions> columns;
+  GraphOptions graph;
+  LinkOptions link;
   ModelOptions model;
   FmOptions fm;
   CinOptions cin;
@@ -34,6 +37,8 @@ struct Config {
     v.section("data", data);
     v.section("table", table);
     v.family("columns", columns, "NAME");
+    v.section("graph", graph);
+    v.section("link", link);
     v.section("model", model);
     v.section("fm", fm);
     v.section("cin", cin);
@@ -46,6 +51,8 @@ struct Config {
 };
 
 inline TableModelOptions table_model_options(const Config& config) { return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced}; }
+
+bool is_graph(const Config& config);  // by data.source
 
 // File, then --set assignments in order; checked and resolved.
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments);

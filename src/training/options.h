@@ -48,6 +48,7 @@ struct TrainOptions {
   double lr_end = 0.02;
   CalibratorKind calibrator = CalibratorKind::temperature;
   int64_t checkpoint_every = 1;
+  int64_t evaluate_every = 1;
   Precision precision = Precision::float32;
   int64_t seed = 0;
 
@@ -70,6 +71,7 @@ struct TrainOptions {
     v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));
     v("calibrator", calibrator, "fitted on validation rows and stored with the run");
     v("checkpoint_every", checkpoint_every, "epochs between checkpoints", at_least(1));
+    v("evaluate_every", evaluate_every, "epochs between looks at the validation rows; the last epoch is always looked at", at_least(1));
     v("precision", precision, "of weights and arithmetic");
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
   }

@@ -8,10 +8,9 @@
 namespace l0gm {
 
 nlohmann::json TableRecord::to_json() const {
-  nlohmann::json stamps = nlohmann::json::array(), counted = nlohmann::json::array();
-  for (const FileStamp& file : files) stamps.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
+  nlohmann::json counted = nlohmann::json::array();
   for (const FieldCounts& field : counts) counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
-  return {{"schema", schema.to_json()}, {"counts", counted}, {"dataset", dataset}, {"files", stamps}, {"planted", planted},
+  return {{"schema", schema.to_json()}, {"counts", counted}, {"dataset", dataset}, {"files", l0gm::to_json(files)}, {"planted", planted},
           {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"training_rows", training_rows}, {"teacher", teacher}};
 }
 
@@ -24,7 +23,7 @@ TableRecord TableRecord::from_json(const nlohmann::json& json) {
       record.counts.push_back({numbers("count"), numbers("slope_sum"), numbers("slopes")});
     }
     record.dataset = json.at("dataset").get<std::string>();
-    for (const auto& file : json.at("files")) record.files.push_back({file.at("path").get<std::string>(), file.at("sha256").get<std::string>()});
+    record.files = stamps_from_json(json.at("files"));
     record.planted = json.at("planted").get<std::vector<std::string>>();
     record.bayes_auc = json.at("bayes_auc").get<double>();
     record.bayes_nll = json.at("bayes_nll").get<double>();

@@ -18,39 +18,6 @@ namespace l0gm {
 
 namespace {
 
-torch::Tensor balanced_weights(const EncodedTable& train, size_t classes) {
-  std::vector<double> weight(classes, 0);
-  for (const int32_t label : train.labels) weight[static_cast<size_t>(label)] += 1;
-  const auto rows = static_cast<double>(train.labels.size());
-  for (double& w : weight) w = rows / (static_cast<double>(classes) * w);
-  return at::tensor(weight, torch::kFloat64);
-}
-
-// The resolved configurations must agree; the first option that differs is named with both values.
-void require_same_config(Config given, const std::filesystem::path& path) {
-  if (to_toml(given) == read_file(path)) return;
-  Config stored = read_config(path, {});
-  const nlohmann::json now = OptionList::of(given).json(), then = OptionList::of(stored).json();
-  nlohmann::json keys = now;
-  keys.update(then);
-  const auto told = [](const nlohmann::json& options, const std::string& key) { return options.contains(key) ? options[key].dump() : "unset"; };
-  for (const auto& [key, unused] : keys.items()) {
-    if (told(now, key) == told(then, key)) continue;
-    throw UserError(fmt::format("--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
-                                path.string(), key, told(now, key), told(then, key)));
-  }
-}
-
-void require_unchanged(const LoadedRun& run, const TableDataset& data) {
-  for (size_t i = 0; i < std::max(data.files.size(), run.table.files.size()); ++i) {
-    const bool same = i < data.files.size() && i < run.table.files.size() && data.files[i].sha256 == run.table.files[i].sha256;
-    if (same) continue;
-    const std::string file = i < data.files.size() ? data.files[i].path.string() : run.table.files[i].path.string();
-    throw UserError(fmt::format("{} has changed since {} was trained: figures would not belong to that run. Restore the file or train again; "
-                                "`l0gm predict` takes any file.", file, run.folder.path().string()));
-  }
-}
-
 // The same bytes may lie elsewhere by now: paths do not count.
 void require_same_data(TableRecord stored, TableRecord given, const std::filesystem::path& out) {
   for (FileStamp& file : stored.files) file.path.clear();
@@ -61,41 +28,6 @@ void require_same_data(TableRecord stored, TableRecord given, const std::filesys
   if (stored.to_json() != given.to_json()) {
     throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
   }
-}
-
-// Going on is bit for bit on one machine and thread count; elsewhere it is merely going on.
-void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& now) {
-  for (const char* key : {"l0gm", "libtorch", "device", "cpu_capability", "threads"}) {
-    if (!then.contains(key) || then[key] == now[key]) continue;
-    log_warning(fmt::format("--resume: {} is {} now and was {} when the run was started: the result will not be equal bit for bit", key,
-                            now[key].dump(), then[key].dump()));
-  }
-}
-
-RunFolder open_folder(const Config& config, const std::filesystem::path& out, bool resume, const TableRecord& record,
-                      const Machine& machine) {
-  const std::string toml = to_toml(config);
-  if (resume && RunFolder::is_run(out)) {
-    RunFolder folder = RunFolder::open(out);
-    if (folder.started()) {
-      folder.lock();
-      require_same_config(config, folder.config());
-      require_same_data(TableRecord::from_json(folder.read_json(folder.schema())), record, out);
-      warn_of_another_machine(folder.read_json(folder.environment()), describe_environment(machine, config.train.seed));
-      return folder;
-    }
-  }
-  RunFolder folder = RunFolder::create(out);
-  folder.lock();
-  folder.write_sealed(folder.config(), toml);
-  folder.write_sealed(folder.schema(), record.to_json().dump(1) + "\n");
-  folder.write_json(folder.environment(), describe_environment(machine, config.train.seed));
-  return folder;
-}
-
-// Where gates stand after training. With top-k and no schedule nothing was hardened: the share that may pass still counts.
-GateState final_state(const Config& config, const Model& model) {
-  return GateControl(config.gate, model.sites()).state(Schedule(config.schedule).at(1));
 }
 
 struct Prepared {
@@ -117,9 +49,9 @@ std::string hash_of_rows(const std::vector<int64_t>& rows) {
 // What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's model
 // would have seen our validation rows.
 torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Schema& schema, const Machine& machine) {
-  LoadedRun teacher = load_run(options.from, machine);
+  LoadedTable teacher = load_table_run(options.from, machine);
   const TableRecord& its = teacher.table;
-  if (its.dataset == data.name) require_unchanged(teacher, data);
+  if (its.dataset == data.name) require_unchanged(teacher.folder, its.files, data.files);
   if (its.dataset != data.name || its.training_rows != hash_of_rows(data.train)) {
     throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed", its.dataset,
                                 its.dataset == data.name ? " with other training rows" : "", data.name));
@@ -159,31 +91,15 @@ Prepared prepare(const Config& config, const Machine& machine) {
   return prepared;
 }
 
-void finish(RunFolder& folder, const Config& config, Task& task, Model& model, const Trainer& trainer, const GateState& state,
-            double seconds) {
-  const TrainerState& stood = trainer.state();
-  const TensorFile best = load_tensors(folder.best());
-  copy_into(best.tensors, named(model), folder.best().string());
-  const Predictions valid = task.predict(model, state, "valid");
-  write_predictions(folder.predictions("valid"), valid);
-  const Calibrator calibrator = fit_calibrator(valid, config.train.calibrator);
-  folder.write_json(folder.summary(), {{"best_step", stood.best_step}, {"best_valid_nll", stood.best_nll}, {"steps", stood.step},
-                                       {"stopped_early", stood.stopped_early}, {"hardened", stood.hardened},
-                                       {"projected_units", stood.hardening.projected_units}, {"converged", stood.hardening.converged},
-                                       {"calibrator", calibrator.to_json()}, {"seconds", seconds}});
-  folder.set_finished();
-}
-
 }  // namespace
-
-torch::Dtype dtype_of(Precision precision) { return precision == Precision::float64 ? torch::kFloat64 : torch::kFloat32; }
 
 bool train_table(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
                  const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
   const Prepared prepared = prepare(config, machine);
   const Schema& schema = prepared.record.schema;
-  RunFolder folder = open_folder(config, out, resume, prepared.record, machine);
+  const auto same_data = [&](const nlohmann::json& stored) { require_same_data(TableRecord::from_json(stored), prepared.record, out); };
+  RunFolder folder = open_run(config, out, resume, prepared.record.to_json(), same_data, machine);
   if (folder.finished()) {
     log_info(fmt::format("{} is finished already", out.string()));
     return true;
@@ -195,50 +111,38 @@ bool train_table(const Config& config, const std::filesystem::path& out, bool re
   TableTask task(schema, config.train.batch, seed);
   task.add_split("train", prepared.train, machine.device, dtype);
   task.add_split("valid", prepared.valid, machine.device, dtype);
-  task.label_smoothing = config.train.label_smoothing;
   if (prepared.soft_labels.defined()) {
     task.set_soft_targets(prepared.soft_labels);
     task.distill_weight = config.distill.weight;
     task.distill_temperature = config.distill.temperature;
   }
   if (config.train.class_weights == ClassWeights::balanced) {
-    task.class_weights = balanced_weights(prepared.train, schema.classes.size()).to(machine.device, dtype);
+    task.class_weights = balanced_weights(schema.class_rows).to(machine.device, dtype);
   }
   log_info(fmt::format("{}: {} training rows, {} columns, {} fields, interface of {} dimensions, {} parameters", prepared.record.dataset,
                        with_thousands(prepared.train.rows()), schema.columns.size(), schema.fields.size(), model->encoder().width(),
                        with_thousands(model->parameter_count())));
-  Trainer trainer(model, task, config, folder);
-  if (!folder.started()) folder.set_started();
-  if (resume) trainer.resume();
-  if (!trainer.run(observers, stop)) return false;
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  finish(folder, config, task, *model, trainer, final_state(config, *model), seconds.count());
-  return true;
+  return fit(folder, config, model, task, resume, observers, stop, start);
 }
 
-LoadedRun load_run(const std::filesystem::path& path, const Machine& machine) {
-  LoadedRun run{RunFolder::open(path), {}, {}, nullptr, {}, {}};
+LoadedTable load_table_run(const std::filesystem::path& path, const Machine& machine) {
+  LoadedTable run{{RunFolder::open(path), {}, nullptr, {}, {}}, {}};
   run.folder.require_finished();
   run.config = read_config(run.folder.config(), {});
+  if (is_graph(run.config)) throw UserError(fmt::format("{} is a run on a graph, and a table's is wanted here", path.string()));
   run.table = TableRecord::from_json(run.folder.read_json(run.folder.schema()));
   run.model = make_table_model(run.table.schema, run.table.counts, table_model_options(run.config), run.config.gate, 0);
-  place(*run.model, machine.device, dtype_of(run.config.train.precision));
-  copy_into(load_tensors(run.folder.best()).tensors, named(*run.model), run.folder.best().string());
-  run.model->eval();
-  run.gate_state = final_state(run.config, *run.model);
-  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
-  if (!summary.contains("calibrator")) throw UserError(run.folder.summary().string() + " is damaged: it names no calibrator");
-  run.calibrator = Calibrator::from_json(summary["calibrator"]);
+  load_result(run, machine);
   return run;
 }
 
-TableDataset load_dataset(const LoadedRun& run) {
+TableDataset load_dataset(const LoadedTable& run) {
   TableDataset data = load_table(run.config.data, run.config.train.seed);
-  require_unchanged(run, data);
+  require_unchanged(run.folder, run.table.files, data.files);
   return data;
 }
 
-EncodedTable load_split(const LoadedRun& run, const std::string& split) {
+EncodedTable load_split(const LoadedTable& run, const std::string& split) {
   const TableDataset data = load_dataset(run);
   if (split == "train") return encode_training(data, run.table.schema);
   const std::vector<int64_t>& rows = split == "valid" ? data.valid : data.test;

@@ -5,12 +5,8 @@
 #include <vector>
 
 #include "data/table/table.h"
-#include "metrics/calibrator.h"
-#include "run/run_folder.h"
-#include "training/config.h"
-#include "training/environment.h"
+#include "training/run.h"
 #include "training/table_task.h"
-#include "training/trainer.h"
 
 namespace l0gm {
 
@@ -34,22 +30,15 @@ struct TableRecord {
 bool train_table(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
                  const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
 
-// A finished run, ready to predict.
-struct LoadedRun {
-  RunFolder folder;
-  Config config;
+// A finished run on a table, ready to predict.
+struct LoadedTable : LoadedRun {
   TableRecord table;
-  std::shared_ptr<Model> model;
-  GateState gate_state;
-  Calibrator calibrator;
 };
-LoadedRun load_run(const std::filesystem::path& path, const Machine& machine);
+LoadedTable load_table_run(const std::filesystem::path& path, const Machine& machine);
 
 // The table a run was trained on; refuses when its files have changed since.
-TableDataset load_dataset(const LoadedRun& run);
+TableDataset load_dataset(const LoadedTable& run);
 // The rows of one split (train, valid, test), encoded as in training: the statistics of training rows are out of fold.
-EncodedTable load_split(const LoadedRun& run, const std::string& split);
-
-torch::Dtype dtype_of(Precision precision);
+EncodedTable load_split(const LoadedTable& run, const std::string& split);
 
 }  // namespace l0gm

@@ -24,7 +24,7 @@ std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& opti
   AdamW::Group gates{options.gate_lr, 0, {}};
   for (const auto& [name, parameter] : named(model)) {
     // The map of instance logits reads the whole interface: at the logits' own rate its many weights would be noise.
-    const bool logit = name.starts_with("gate.") && !name.starts_with("gate.map_");
+    const bool logit = is_gate_parameter(name) && name.find(".map_") == std::string::npos;
     AdamW::Group& group = logit ? gates : name.starts_with("head.") ? head : encoder;
     group.parameters[name] = parameter;
   }
@@ -131,7 +131,7 @@ void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vec
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;
-    state_.epochs_without_better = record.selected ? 0 : state_.epochs_without_better + 1;
+    state_.epochs_without_better = record.selected ? 0 : state_.epochs_without_better + config_.train.evaluate_every;
   }
   if (record.selected) {
     state_.best_nll = valid_nll;
@@ -172,8 +172,11 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, loss);
     if (state_.step % per_epoch == 0) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      finish_epoch(state, epoch, observers, seconds_before_ + seconds.count());
-      state_.stopped_early = patience_is_over();
+      const bool looked_at = (epoch + 1) % config_.train.evaluate_every == 0 || state_.step == steps_;
+      if (looked_at) {
+        finish_epoch(state, epoch, observers, seconds_before_ + seconds.count());
+        state_.stopped_early = patience_is_over();
+      }
       if (state_.stopped_early || state_.step == steps_ || (epoch + 1) % config_.train.checkpoint_every == 0) save();
     }
     if (stop && state_.step < steps_) {

@@ -13,7 +13,7 @@ using namespace testing_tools;
 TEST(RunPredictor, SaysWhatTheRunSaysRawAndCalibrated) {
   const TemporaryFolder folder;
   train(tiny_config({"gate.target_active=0.25"}), folder.path() / "run");
-  LoadedRun run = load_run(folder.path() / "run", one_thread());
+  LoadedTable run = load_table_run(folder.path() / "run", one_thread());
   const TextTable table = make_check_rows(run.table.schema, 40, 1);
   std::vector<int64_t> rows;
   std::vector<std::string_view> cells;

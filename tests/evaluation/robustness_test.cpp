@@ -34,7 +34,7 @@ class Robustness : public testing::Test {
     const TableDataset data = load_table(config.data, config.train.seed);
     const Schema schema = export_table(data, config.table, config.columns, config.data.types, exported());
     record_ = export_perturbed(data, schema, static_cast<uint64_t>(config.train.seed), exported());
-    LoadedRun run = load_run(out(), one_thread());
+    LoadedTable run = load_table_run(out(), one_thread());
     return judge_perturbed(run, split, one_thread(), keep);
   }
   // Numbers that are whole and that are not, texts, missing cells, an unused column.
@@ -108,7 +108,7 @@ TEST_F(Robustness, CopiesAreRemovedUnlessTheyAreToBeKept) {
   const Config config = tiny_config(own_table());
   judged(config);
   EXPECT_FALSE(fs::exists(out() / "perturbed"));
-  LoadedRun run = load_run(out(), one_thread());
+  LoadedTable run = load_table_run(out(), one_thread());
   const nlohmann::json result = judge_perturbed(run, "test", one_thread(), true);
   for (const auto& [name, condition] : result["conditions"].items()) {
     EXPECT_EQ(condition["sha256"], sha256_file(out() / "perturbed" / ("test-" + name + ".csv")));

@@ -158,10 +158,10 @@ TEST_F(Distill, TheRecordNamesTheTeachersWeights) {
   EXPECT_EQ(hash.size(), 64u);
   EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos) << hash;
   EXPECT_EQ(hash, sha256_file(out("teacher") / "checkpoint/best.safetensors"));
-  EXPECT_EQ(load_run(out("student"), one_thread()).table.teacher, hash);
+  EXPECT_EQ(load_table_run(out("student"), one_thread()).table.teacher, hash);
   EXPECT_EQ(recorded("teacher"), "");
   fs::remove_all(out("teacher"));  // it is needed to train, and not to predict
-  EXPECT_NO_THROW(load_run(out("student"), one_thread()));
+  EXPECT_NO_THROW(load_table_run(out("student"), one_thread()));
 }
 
 TEST_F(Distill, ResumeIsRefusedWhenTheTeacherHasChanged) {
@@ -178,7 +178,7 @@ TEST_F(Distill, ResumeIsRefusedWhenTheTeacherHasChanged) {
   file.tensors.at("head.bias").add_(0.25);
   file.metadata.erase("sha256");
   save_tensors(weights, file.tensors, file.metadata);
-  ASSERT_NO_THROW(load_run(out("teacher"), one_thread()));  // another teacher, and a sound one
+  ASSERT_NO_THROW(load_table_run(out("teacher"), one_thread()));  // another teacher, and a sound one
   Watcher refused;
   const std::string message = message_of<UserError>([&] { train(config, out("parts"), refused, true); });
   EXPECT_TRUE(contains(message, "--resume")) << message;
@@ -193,14 +193,14 @@ TEST_F(Distill, ResumeIsRefusedWhenTheTeacherHasChanged) {
 
 // ---- a teacher with target statistics
 
-EncodedTable in_fold(const LoadedRun& run) {
+EncodedTable in_fold(const LoadedTable& run) {
   const TableDataset data = load_dataset(run);
   return encode_rows(data.table, RowEncoder(run.table.schema), data.train, true);
 }
 
 TEST_F(Distill, TrainingRowsOfARunHaveStatisticsOutOfFold) {
   train_teacher({"table.statistics=columns", "gate.unit=none"});
-  const LoadedRun teacher = load_run(out("teacher"), one_thread());
+  const LoadedTable teacher = load_table_run(out("teacher"), one_thread());
   ASSERT_FALSE(teacher.table.schema.statistics.empty());
   const EncodedTable honest = load_split(teacher, "train"), leaking = in_fold(teacher);
   EXPECT_EQ(honest.row_numbers, leaking.row_numbers);
@@ -223,7 +223,7 @@ TEST_F(Distill, TrainingRowsOfARunHaveStatisticsOutOfFold) {
 }
 
 // What a new model of the run's configuration says of the run's training rows, before the first step: log-probabilities.
-torch::Tensor first_words(const LoadedRun& run) {
+torch::Tensor first_words(const LoadedTable& run) {
   const torch::NoGradGuard no_grad;
   const auto model = make_table_model(run.table.schema, run.table.counts, table_model_options(run.config), run.config.gate,
                                       static_cast<uint64_t>(run.config.train.seed));
@@ -242,7 +242,7 @@ TEST_F(Distill, SoftLabelsComeThroughStatisticsOutOfFold) {
   ASSERT_TRUE(train(student({"distill.weight=1", "gate.unit=none", "model.dropout=0", "model.interface_dropout=0", "train.batch=1000",
                              "train.epochs=1", "train.precision=float64"}),
                     out("student"), watcher));
-  const LoadedRun teacher = load_run(out("teacher"), one_thread()), taught = load_run(out("student"), one_thread());
+  const LoadedTable teacher = load_table_run(out("teacher"), one_thread()), taught = load_table_run(out("student"), one_thread());
   const torch::Tensor said = first_words(taught);
   const auto loss_with = [&](const EncodedTable& encoded) {
     const TableTensors rows(encoded, torch::kCPU, dtype_of(teacher.config.train.precision));

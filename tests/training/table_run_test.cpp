@@ -29,16 +29,16 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 class TableRun : public testing::Test {
  protected:
-  LoadedRun trained(const std::vector<std::string>& assignments, const std::string& name = "run") {
+  LoadedTable trained(const std::vector<std::string>& assignments, const std::string& name = "run") {
     train(tiny_config(assignments), out(name));
-    return load_run(out(name), one_thread());
+    return load_table_run(out(name), one_thread());
   }
   fs::path out(const std::string& name = "run") const { return folder_.path() / name; }
   TemporaryFolder folder_;
 };
 
 // Open units by the run's own state, as eval reports them.
-int64_t open_units(const LoadedRun& run) { return gate_figures(run.model->sites(), run.gate_state).open_units; }
+int64_t open_units(const LoadedTable& run) { return gate_figures(run.model->sites(), run.gate_state).open_units; }
 
 TEST_F(TableRun, LeavesACompleteFolder) {
   Watcher watcher;
@@ -109,12 +109,12 @@ TEST_F(TableRun, ALearningRateThatExplodesIsTheUsersMistake) {
     EXPECT_TRUE(contains(message, "training stopped at step")) << message;
     EXPECT_TRUE(contains(message, "Lower train.lr (now 1e+30)")) << message;
     EXPECT_FALSE(fs::exists(out(batch) / "checkpoint/best.safetensors"));
-    EXPECT_THROW(load_run(out(batch), one_thread()), UserError);
+    EXPECT_THROW(load_table_run(out(batch), one_thread()), UserError);
   }
 }
 
 TEST_F(TableRun, WithoutAGateItIsDense) {
-  const LoadedRun run = trained({"gate.unit=none"});
+  const LoadedTable run = trained({"gate.unit=none"});
   EXPECT_TRUE(run.model->sites().empty());
   EXPECT_EQ(run.model->parameter_count(), [&] {
     int64_t count = 0;
@@ -129,10 +129,10 @@ TEST_F(TableRun, WithoutAGateItIsDense) {
 }
 
 TEST_F(TableRun, TargetsAreMetExactly) {
-  const LoadedRun by_dimension = trained({"gate.target_active=0.25"}, "dimension");
+  const LoadedTable by_dimension = trained({"gate.target_active=0.25"}, "dimension");
   EXPECT_EQ(by_dimension.model->sites()[0]->gate->units(), 120);
   EXPECT_EQ(open_units(by_dimension), 30);
-  const LoadedRun by_group = trained({"gate.target_active=0.2", "gate.unit=group"}, "group");
+  const LoadedTable by_group = trained({"gate.target_active=0.2", "gate.unit=group"}, "group");
   EXPECT_EQ(by_group.model->sites()[0]->gate->units(), 30);
   EXPECT_EQ(open_units(by_group), 6);
   EXPECT_EQ(open_units(trained({"gate.k=7"}, "k")), 7);
@@ -142,7 +142,7 @@ TEST_F(TableRun, TargetsAreMetExactly) {
 
 TEST_F(TableRun, StaticMasksKeepTheirSize) {
   for (const char* by : {"gradient", "magnitude", "random"}) {
-    const LoadedRun run = trained({"gate.logits=static", "gate.target_active=0.25", std::string("gate.static_by=") + by}, by);
+    const LoadedTable run = trained({"gate.logits=static", "gate.target_active=0.25", std::string("gate.static_by=") + by}, by);
     EXPECT_EQ(open_units(run), 30) << by;
     for (const auto& line : metrics_of(out(by))) EXPECT_EQ(line["active_fraction"], line["phase"] == "warmup" ? 1 : 0.25) << by;
   }
@@ -157,7 +157,7 @@ TEST_F(TableRun, AHigherPriceOpensNoMore) {
   int64_t before = 121;
   std::vector<int64_t> opened;
   for (const char* price : {"0", "0.003", "0.01", "0.03", "1"}) {
-    const LoadedRun run = trained({std::string("gate.lambda=") + price, "train.epochs=25", "train.gate_lr=0.2"}, price);
+    const LoadedTable run = trained({std::string("gate.lambda=") + price, "train.epochs=25", "train.gate_lr=0.2"}, price);
     opened.push_back(open_units(run));
     EXPECT_LE(opened.back(), before) << price;
     before = opened.back();
@@ -168,7 +168,7 @@ TEST_F(TableRun, AHigherPriceOpensNoMore) {
 }
 
 TEST_F(TableRun, TopKHoldsWithoutASchedule) {
-  const LoadedRun run = trained({"gate.k=9", "schedule.kind=none"});
+  const LoadedTable run = trained({"gate.k=9", "schedule.kind=none"});
   EXPECT_EQ(metrics_of(out()).back()["active_fraction"], 9.0 / 120);
   EXPECT_EQ(open_units(run), 9);  // what is served is what was judged
 }
@@ -194,7 +194,7 @@ class Variants : public TableRun {
     for (const Settings& settings : variants) {
       const std::string name = join(settings, " ");
       SCOPED_TRACE(name);
-      LoadedRun run = trained(settings, name);
+      LoadedTable run = trained(settings, name);
       const Predictions valid = read_predictions(out(name) / "predictions/valid.csv");
       EXPECT_NO_THROW(check_predictions(valid));
       EXPECT_EQ(valid.size(), 120);
@@ -329,7 +329,7 @@ TEST_F(TableRun, ARefusedConfigLeavesNoRunBehind) {
 
 TEST_F(TableRun, DamagedRunsAreRefused) {
   train(tiny_config({"gate.target_active=0.25"}), out());
-  const auto refusal = [&] { return message_of<UserError>([&] { load_run(out(), one_thread()); }); };
+  const auto refusal = [&] { return message_of<UserError>([&] { load_table_run(out(), one_thread()); }); };
   for (const char* name : {"checkpoint/best.safetensors", "schema.json", "config.toml"}) {
     const std::string good = read_file(out() / name);
     for (const double share : {0.0, 0.02, 0.5, 0.99}) {
@@ -355,7 +355,7 @@ TEST_F(TableRun, AnotherRunsWeightsAreRefused) {
   train(tiny_config({"gate.target_active=0.25", "model.hidden=8"}), out("second"));
   fs::copy_file(out("first") / "checkpoint/best.safetensors", out("second") / "checkpoint/best.safetensors",
                 fs::copy_options::overwrite_existing);
-  EXPECT_TRUE(contains(message_of<UserError>([&] { load_run(out("second"), one_thread()); }), "another model"));
+  EXPECT_TRUE(contains(message_of<UserError>([&] { load_table_run(out("second"), one_thread()); }), "another model"));
 }
 
 }  // namespace

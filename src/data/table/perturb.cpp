@@ -22,13 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view row_column = "row";
 
-// FNV-1a: names become numbers that are the same everywhere; mix_key does the mixing.
-uint64_t key_of(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return hash;
-}
-
 double noisy(const Column& column, double value, double amount, RandomStream draws) {
   const double moved = value + amount * column.deviation * draws.normal();
   if (column.integral) return std::clamp(std::nearbyint(moved), column.low, column.high);
@@ -37,11 +30,7 @@ double noisy(const Column& column, double value, double amount, RandomStream dra
 }
 
 double quantised(const Column& column, double value, double bits) {
-  if (!(column.low < column.high)) return column.low;
-  const double steps = std::exp2(bits) - 1, inside = std::clamp(value, column.low, column.high);
-  // Halves keep the difference of two huge numbers finite.
-  const double position = (inside * 0.5 - column.low * 0.5) / (column.high * 0.5 - column.low * 0.5);
-  const double level = std::lerp(column.low, column.high, std::nearbyint(position * steps) / steps);
+  const double level = nearest_level(column.low, column.high, value, bits);
   return column.integral ? std::nearbyint(level) : level;
 }
 
@@ -51,6 +40,28 @@ void append_line(std::string& line, const std::vector<std::string>& cells) {
 }
 
 }  // namespace
+
+// FNV-1a; mix_key does the mixing.
+uint64_t perturbation_key(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash;
+}
+
+double nearest_level(double low, double high, double value, double bits) {
+  if (!(low < high)) return low;
+  const double steps = std::exp2(bits) - 1, inside = std::clamp(value, low, high);
+  // Halves keep the difference of two huge numbers finite.
+  const double position = (inside * 0.5 - low * 0.5) / (high * 0.5 - low * 0.5);
+  return std::lerp(low, high, std::nearbyint(position * steps) / steps);
+}
+
+OccludedBlock draw_block(size_t columns, double share, RandomStream draws) {
+  if (columns == 0) return {};
+  const auto wanted = static_cast<size_t>(std::lround(share * static_cast<double>(columns)));
+  const size_t length = std::clamp<size_t>(wanted, 1, columns);
+  return {draws.below(columns - length + 1), length};
+}
 
 const std::vector<Perturbation>& perturbations() {
   static const std::vector<Perturbation> list = [] {
@@ -68,11 +79,11 @@ const std::vector<Perturbation>& perturbations() {
 }
 
 Perturber::Perturber(const Schema& schema, const std::vector<std::string>& names, Perturbation perturbation, uint64_t seed)
-    : perturbation_(std::move(perturbation)), seed_(seed), condition_key_(key_of(perturbation_.name)) {
+    : perturbation_(std::move(perturbation)), seed_(seed), condition_key_(perturbation_key(perturbation_.name)) {
   const std::vector<int64_t> where = match_columns(names, schema);
   for (size_t i = 0; i < where.size(); ++i) {
     const Column& column = schema.columns[i];
-    places_.push_back({static_cast<size_t>(where[i]), column, MissingMarks(schema.missing_marks, column.missing_marks), key_of(column.name)});
+    places_.push_back({static_cast<size_t>(where[i]), column, MissingMarks(schema.missing_marks, column.missing_marks), perturbation_key(column.name)});
   }
 }
 
@@ -87,11 +98,8 @@ void Perturber::empty_some(int64_t row, std::vector<std::string>& cells) const {
 }
 
 void Perturber::empty_block(int64_t row, std::vector<std::string>& cells) const {
-  const size_t columns = places_.size();
-  if (columns == 0) return;
-  const auto wanted = static_cast<size_t>(std::lround(perturbation_.amount * static_cast<double>(columns)));
-  const size_t length = std::clamp<size_t>(wanted, 1, columns);
-  const size_t begin = RandomStream(key(row, key_of(""))).below(columns - length + 1);  // no column has an empty name
+  // No column has an empty name.
+  const auto [begin, length] = draw_block(places_.size(), perturbation_.amount, RandomStream(key(row, perturbation_key(""))));
   for (size_t i = begin; i < begin + length; ++i) cells[places_[i].cell].clear();
 }
 

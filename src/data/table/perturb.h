@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/random.h"
 #include "data/table/encode/schema.h"
 #include "data/table/table.h"
 
@@ -29,6 +30,14 @@ struct Perturbation {
 // Noise and quantisation leave cells alone that are missing or no finite number; columns that hold whole numbers in training
 // stay whole and inside the training range.
 const std::vector<Perturbation>& perturbations();
+
+// What all kinds of data draw and compute alike.
+uint64_t perturbation_key(std::string_view text);                          // a name as a number, the same everywhere
+double nearest_level(double low, double high, double value, double bits);  // of 2^bits levels from low to high
+struct OccludedBlock {
+  size_t begin = 0, length = 0;
+};
+OccludedBlock draw_block(size_t columns, double share, RandomStream draws);  // at least one column, if there are any
 
 // Perturbs the columns of the schema and no others: not the label, nor columns that are left out. What is drawn for a cell
 // depends on (seed, condition, row number, column name) and on nothing else.

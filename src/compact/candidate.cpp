@@ -1,0 +1,38 @@
+#include "compact/candidate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "l0gm/error.h"
+#include "metrics/summary.h"
+
+namespace l0gm {
+
+namespace fs = std::filesystem;
+
+Candidate::Candidate(const fs::path& out) : path_(fmt::format("{}.{}.candidate", out.string(), getpid())) {}
+
+Candidate::~Candidate() {
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+}
+
+fs::path card_path(const fs::path& out, const fs::path& wanted) {
+  const fs::path card = !wanted.empty() ? wanted : out.extension() == ".l0gm" ? fs::path(out).replace_extension(".md") : fs::path(out.string() + ".md");
+  if (fs::absolute(card).lexically_normal() == fs::absolute(out).lexically_normal()) {
+    throw UserError(fmt::format("the model and its card would both be {}: give them different names with --out and --card", out.string()));
+  }
+  return card;
+}
+
+nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator) {
+  const nlohmann::json all = judge(predictions, calibrator);
+  nlohmann::json some;
+  for (const char* key : {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary", "ece_binary_floor",
+                          "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled"}) {
+    if (all.contains(key)) some[key] = all[key];
+  }
+  return some;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/graph/graph.h"
+
+namespace l0gm {
+
+// All nodes of a graph, in order.
+std::vector<int64_t> all_nodes(const Graph& graph);
+// The nodes that a csv with the single column `node` names, in its order. UserError naming file, line and node for one that is not there.
+std::vector<int64_t> read_node_list(const Graph& graph, const std::filesystem::path& path);
+
+}  // namespace l0gm

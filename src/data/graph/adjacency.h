@@ -1,0 +1,58 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "data/graph/blocks.h"
+
+namespace l0gm {
+
+// A MessageBlock as tensors on a device. On the CPU they share the block's memory.
+class Adjacency {
+ public:
+  // A sparse matrix [targets, sources] with its tensors; `weights` undefined: all ones.
+  Adjacency(int64_t sources, torch::Tensor offsets, torch::Tensor neighbours, torch::Tensor weights, bool symmetric);
+  static std::shared_ptr<Adjacency> of(const std::shared_ptr<const MessageBlock>& block, torch::Device device, torch::Dtype dtype);
+  static std::shared_ptr<Adjacency> of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns, torch::Device device,
+                                       torch::Dtype dtype);  // attributes: [nodes, attributes]
+
+  int64_t targets() const { return offsets.size(0) - 1; }
+  int64_t sources() const { return sources_; }
+  int64_t edges() const { return neighbours.size(0); }
+
+  torch::Tensor offsets;     // int64 [targets + 1]
+  torch::Tensor neighbours;  // int32 [edges]
+  torch::Tensor weights;     // [edges], or undefined
+  torch::Tensor own;         // int64 [targets]: a target's row among the sources; undefined: its own number
+  torch::Tensor target_degree, source_degree;  // [targets], [sources]; undefined for attributes
+
+  // The matrix the other way round, made once when first asked for: itself where it is symmetric. `edge_of`: for each of its edges the
+  // place of the same edge here, int64; undefined where it is symmetric without weights and nobody has asked for the places.
+  struct Transposed {
+    torch::Tensor offsets, neighbours, weights;
+    torch::Tensor edge_of;
+  };
+  const Transposed& transposed(bool with_places = false) const;
+  bool symmetric() const { return symmetric_; }
+
+  // The matrix, or the transposed one, as a CSR tensor for torch's own products; made once for each precision.
+  const torch::Tensor& matrix(bool transposed, torch::Dtype dtype) const;
+
+ private:
+  int64_t sources_;
+  bool symmetric_;
+  mutable std::unique_ptr<Transposed> transposed_;
+  mutable std::map<std::pair<bool, torch::Dtype>, torch::Tensor> matrices_;
+};
+
+// Two ways to the same, places included: by counting, in the host's threads; by torch's sort, on any device.
+Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency);
+Adjacency::Transposed transpose_by_sorting(const Adjacency& adjacency);
+
+// A CSR tensor [rows, width], with the narrowest numbers that its edges can be counted with.
+torch::Tensor csr_tensor(const torch::Tensor& offsets, const torch::Tensor& columns, const torch::Tensor& values, int64_t width);
+
+}  // namespace l0gm

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/table/table.h"
+
+namespace l0gm {
+
+// Values that live in a vector, or in a mapped file, and are there as long as anybody reads them.
+template <class T>
+class SharedArray {
+ public:
+  SharedArray() = default;
+  SharedArray(std::vector<T> values) {  // NOLINT: an array is as good as its vector
+    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+    values_ = *owner;
+    owner_ = std::move(owner);
+  }
+  SharedArray(std::shared_ptr<const void> owner, std::span<const T> values) : owner_(std::move(owner)), values_(values) {}
+
+  const T* data() const { return values_.data(); }
+  int64_t size() const { return static_cast<int64_t>(values_.size()); }
+  bool empty() const { return values_.empty(); }
+  const T& operator[](int64_t i) const { return values_[static_cast<size_t>(i)]; }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+  std::span<const T> span() const { return values_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const T> values_;
+};
+
+// Rows of numbers of which most are zero.
+struct SparseRows {
+  SharedArray<int64_t> offsets;  // [rows + 1]
+  SharedArray<int32_t> columns;  // ascending within a row, no duplicates
+  SharedArray<float> values;
+};
+
+// A graph with attributes, classes and a split: what every source comes down to. Immutable once made.
+// Row v of the adjacency lists the nodes that v hears (edges u -> v), ascending, each once, never v itself.
+struct Graph {
+  std::string name;                   // for messages and the run's record
+  int64_t nodes = 0;
+  SharedArray<int64_t> offsets;       // [nodes + 1]
+  SharedArray<int32_t> neighbours;    // [edges]
+  bool symmetric = false;             // u hears v whenever v hears u
+
+  int64_t attributes = 0;             // per node; stored in one of two ways
+  SharedArray<float> dense;           // [nodes, attributes], or empty
+  SparseRows sparse;                  // where `dense` is empty
+  std::vector<std::string> attribute_names;  // empty: they are called 0, 1, …
+
+  SharedArray<int32_t> labels;        // [nodes]; -1: unknown
+  std::vector<std::string> classes;
+  std::vector<int64_t> train, valid, test;  // nodes, ascending
+  std::vector<std::string> node_names;      // empty: nodes are called 0, 1, …
+
+  std::vector<FileStamp> files;       // what it was read from
+  std::vector<std::string> planted;   // made graphs: the attributes that carry signal; else empty
+
+  int64_t edges() const { return neighbours.size(); }  // directed
+  int64_t degree(int64_t node) const { return offsets[node + 1] - offsets[node]; }
+  std::span<const int32_t> heard_by(int64_t node) const {
+    return neighbours.span().subspan(static_cast<size_t>(offsets[node]), static_cast<size_t>(degree(node)));
+  }
+  bool is_sparse() const { return dense.empty() && attributes > 0; }
+  std::string attribute_name(int64_t attribute) const;
+  std::string node_name(int64_t node) const;
+};
+
+// Edges as pairs (from, to) into rows as above: loops dropped, duplicates merged, with `undirected` both directions of each. Needs about
+// 12 bytes an edge beside the pairs, which are consumed. Every number must be below `nodes`.
+struct EdgeList {
+  std::vector<int32_t> from, to;
+};
+void build_adjacency(Graph& graph, EdgeList edges, bool undirected);
+
+// Whether every edge has its opposite. Looks at rows that are in order.
+bool heard_both_ways(const Graph& graph);
+
+// Checks everything the type promises (ranges, order, sizes, finite attributes, labels in range, splits disjoint, a training node at
+// all unless the graph is not `to_train` with); UserError naming `source`. Readers call it once; a graph that passed is never checked again.
+void check_graph(const Graph& graph, const std::string& source, bool to_train = true);
+
+}  // namespace l0gm

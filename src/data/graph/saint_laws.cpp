@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "data/graph/saint_sampler.h"
+
+namespace l0gm {
+namespace {
+
+// The chance that at least one of n independent draws hits what a single one hits with probability `hit`.
+double chance_of_one(double n, double hit) { return hit >= 1 ? 1.0 : -std::expm1(n * std::log1p(-hit)); }
+
+// The chance that both of two things are hit; `both`: that a single draw hits them together; chance_a = chance_of_one(n, a). By inclusion
+// and exclusion 1 - (1 - a)^n - (1 - b)^n + (1 - a - b + both)^n, written so that nothing cancels where all are small.
+double chance_of_two(double n, double a, double b, double both, double chance_a, double chance_b) {
+  constexpr double always = 1 - 1e-12;
+  if (a >= always) return chance_b;
+  if (b >= always) return chance_a;
+  const double shift = std::max((both - a * b) / ((1 - a) * (1 - b)), -1.0);
+  return chance_a * chance_b + (1 - chance_a) * (1 - chance_b) * std::expm1(n * std::log1p(shift));
+}
+
+// Chances of nodes and pairs in n draws, given that a training node is hit. Without that condition they are the two functions above; what is
+// taken off are the subgraphs that hit no training node, in which a draw is one of those that spare training nodes.
+class DrawnChances {
+ public:
+  // `hit`: that a draw hits each node. `spared`: that it hits the node and no training node. `training`: that it hits a training node.
+  DrawnChances(int64_t draws, std::vector<double> hit, std::vector<double> spared, double training)
+      : draws_(static_cast<double>(draws)), hit_(std::move(hit)), spared_(std::move(spared)), sparing_(1 - training) {
+    empty_ = 1 - chance_of_one(draws_, training);
+    if (empty_ < 1e-12 || sparing_ <= 0) empty_ = 0;  // below what a float shows
+    chance_.resize(hit_.size());
+    for (size_t v = 0; v < hit_.size(); ++v) {
+      chance_[v] = chance_of_one(draws_, hit_[v]);
+      if (empty_ > 0) chance_[v] = (chance_[v] - empty_ * chance_of_one(draws_, spared_[v] / sparing_)) / (1 - empty_);
+    }
+  }
+
+  double one(int64_t node) const { return chance_[static_cast<size_t>(node)]; }
+  double two(int64_t node, int64_t other, double both) const {
+    const auto v = static_cast<size_t>(node), u = static_cast<size_t>(other);
+    if (empty_ == 0) return chance_of_two(draws_, hit_[v], hit_[u], both, chance_[v], chance_[u]);
+    const auto of_any = [&](double a, double b, double together) {
+      return chance_of_two(draws_, a, b, together, chance_of_one(draws_, a), chance_of_one(draws_, b));
+    };
+    const double chance = of_any(hit_[v], hit_[u], both);
+    if (spared_[v] == 0 || spared_[u] == 0) return chance / (1 - empty_);
+    return (chance - empty_ * of_any(spared_[v] / sparing_, spared_[u] / sparing_, both / sparing_)) / (1 - empty_);
+  }
+
+ private:
+  double draws_;
+  std::vector<double> hit_, spared_, chance_;
+  double sparing_;      // that a draw hits no training node
+  double empty_ = 0.0;  // that no draw does
+};
+
+class NodeLaw : public SubgraphLaw {
+ public:
+  NodeLaw(const Graph& graph, int64_t draws) : NodeLaw(graph, draws, probabilities(graph)) {}
+  void pick(uint64_t key, NodeNumbering& nodes) const override {
+    RandomStream random(key);
+    for (int64_t i = 0; i < draws_; ++i) nodes.number(table_.draw(random));
+  }
+  double chance(int64_t node) const override { return chances_.one(node); }
+  double chance(int64_t node, int64_t place) const override {
+    return chances_.two(node, graph_.heard_by(node)[static_cast<size_t>(place)], 0.0);
+  }
+
+ private:
+  NodeLaw(const Graph& graph, int64_t draws, const std::vector<double>& probability)
+      : graph_(graph), draws_(draws), table_(probability),
+        chances_(draws, probability, spared(graph, probability), training(graph, probability)) {}
+  static std::vector<double> probabilities(const Graph& graph) {
+    std::vector<double> norms = column_norms(graph);
+    const double sum = std::accumulate(norms.begin(), norms.end(), 0.0);
+    const auto heard = std::count_if(norms.begin(), norms.end(), [](double norm) { return norm > 0; });
+    const double mean = heard > 0 ? sum / static_cast<double>(heard) : 1.0;
+    for (double& norm : norms) norm = norm > 0 ? norm : mean;
+    const double total = std::accumulate(norms.begin(), norms.end(), 0.0);
+    for (double& norm : norms) norm /= total;
+    return norms;
+  }
+  static std::vector<double> spared(const Graph& graph, std::vector<double> probability) {
+    for (const int64_t node : graph.train) probability[static_cast<size_t>(node)] = 0;
+    return probability;
+  }
+  static double training(const Graph& graph, const std::vector<double>& probability) {
+    double sum = 0;
+    for (const int64_t node : graph.train) sum += probability[static_cast<size_t>(node)];
+    return sum;
+  }
+
+  const Graph& graph_;
+  int64_t draws_;
+  AliasTable table_;
+  DrawnChances chances_;
+};
+
+// A draw is a node v at random and then one of its neighbours: the pair (v, u) with probability 1 / (nodes * d_v), and (u, v) likewise.
+class EdgeLaw : public SubgraphLaw {
+ public:
+  EdgeLaw(const Graph& graph, int64_t draws) : graph_(graph), draws_(draws), chances_(chances(graph, draws)) {}
+  void pick(uint64_t key, NodeNumbering& nodes) const override {
+    RandomStream random(key);
+    for (int64_t i = 0; i < draws_; ++i) {
+      const auto node = static_cast<int64_t>(random.below(static_cast<uint64_t>(graph_.nodes)));
+      nodes.number(node);
+      const auto row = graph_.heard_by(node);
+      if (!row.empty()) nodes.number(row[static_cast<size_t>(random.below(row.size()))]);
+    }
+  }
+  double chance(int64_t node) const override { return chances_.one(node); }
+  double chance(int64_t node, int64_t place) const override {
+    const int64_t other = graph_.heard_by(node)[static_cast<size_t>(place)];
+    const auto row = graph_.heard_by(other);
+    const bool back = graph_.symmetric || std::binary_search(row.begin(), row.end(), static_cast<int32_t>(node));
+    const double both = 1.0 / static_cast<double>(graph_.degree(node)) + (back ? 1.0 / static_cast<double>(row.size()) : 0.0);
+    return chances_.two(node, other, both / static_cast<double>(graph_.nodes));
+  }
+
+ private:
+  static DrawnChances chances(const Graph& graph, int64_t draws) {
+    const std::vector<uint8_t> is_training = mark_training(graph);
+    const auto count = static_cast<size_t>(graph.nodes);
+    const double root = 1.0 / static_cast<double>(graph.nodes);
+    std::vector<double> hit(count, root), spared(count, 0.0);
+    double training = 0;
+    for (size_t v = 0; v < count; ++v) {
+      const auto row = graph.heard_by(static_cast<int64_t>(v));
+      const double step = row.empty() ? 0.0 : root / static_cast<double>(row.size());
+      size_t trained = 0;
+      for (const int32_t u : row) {
+        hit[static_cast<size_t>(u)] += step;
+        trained += is_training[static_cast<size_t>(u)];
+        if (is_training[v] == 0 && is_training[static_cast<size_t>(u)] == 0) spared[static_cast<size_t>(u)] += step;
+      }
+      const double meets = is_training[v] != 0 ? root : static_cast<double>(trained) * step;
+      training += meets;
+      if (is_training[v] == 0 && (row.empty() || trained < row.size())) spared[v] += root - meets;
+    }
+    return {draws, std::move(hit), std::move(spared), std::min(training, 1.0)};
+  }
+
+  const Graph& graph_;
+  int64_t draws_;
+  DrawnChances chances_;
+};
+
+}  // namespace
+
+std::unique_ptr<SubgraphLaw> saint_node_law(const Graph& graph, int64_t draws) { return std::make_unique<NodeLaw>(graph, draws); }
+
+std::unique_ptr<SubgraphLaw> saint_edge_law(const Graph& graph, int64_t draws) { return std::make_unique<EdgeLaw>(graph, draws); }
+
+}  // namespace l0gm

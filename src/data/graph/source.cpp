@@ -1,0 +1,206 @@
+#include "data/graph/source.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "data/catalogue.h"
+#include "data/fetch.h"
+#include "data/graph/cache.h"
+#include "data/graph/made.h"
+#include "data/graph/node_split.h"
+#include "data/graph/npz.h"
+#include "data/graph/ogb.h"
+#include "data/graph/own.h"
+#include "data/graph/wishes.h"
+#include "data/locate.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+namespace {
+
+namespace fs = std::filesystem;
+
+// To be counted up when a reader or a generator makes something else out of the same files or seed.
+constexpr int conversion_version = 1;
+
+// A graph that is yet to be read: what it will be called, what it is read from, which options shape it, and how it is made.
+struct Recipe {
+  std::string name;
+  std::vector<std::pair<std::string, fs::path>> files;  // by what they are
+  nlohmann::json options;
+  std::function<Graph()> make;
+};
+
+Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
+  std::vector<FileStamp> stamps;
+  nlohmann::json made_from = {{"version", conversion_version}, {"options", recipe.options}, {"undirected", graph_options.undirected}};
+  for (const auto& [what, path] : recipe.files) {
+    stamps.push_back({path, sha256_file(path)});
+    made_from["files"][what] = stamps.back().sha256;
+  }
+  fs::path folder = graph_options.cache;
+  if (folder.empty() && !user_cache_folder().empty()) folder = user_cache_folder() / "graphs";
+  Graph graph = cached_graph(folder, sha256(made_from.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)), [&] {
+    log_info(fmt::format("{}: converting it; later runs take it from the cache", recipe.name));
+    Graph made = recipe.make();
+    made.name = recipe.name;
+    check_graph(made, recipe.name);
+    return made;
+  });
+  // The same content may lie elsewhere now.
+  graph.name = recipe.name;
+  graph.files = std::move(stamps);
+  return graph;
+}
+
+struct Shares {
+  double valid = 0, test = 0;
+  int64_t seed = 0;
+};
+
+// A graph in `place` (OGB's folder, or an npz archive), with the split beside it or, where there is none, a drawn one.
+Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, const std::optional<SplitFiles>& split, const Shares& shares,
+                    bool undirected) {
+  Recipe recipe{.name = name, .files = {}, .options = {{"layout", ogb ? "ogb" : "npz"}}, .make = {}};
+  if (ogb) {
+    recipe.files = ogb_files(place);
+  } else {
+    recipe.files = {{"npz", place}};
+  }
+  if (split) {
+    for (size_t i = 0; i < 3; ++i) recipe.files.emplace_back(fmt::format("split {}", i), (*split)[i]);
+  } else {
+    recipe.options["drawn"] = {shares.valid, shares.test, shares.seed};
+  }
+  recipe.make = [=] {
+    Graph graph = ogb ? read_ogb(place, undirected) : read_npz(place, undirected);
+    if (split) {
+      read_split(graph, *split);
+    } else {
+      draw_split(graph, shares.valid, shares.test, static_cast<uint64_t>(shares.seed));
+    }
+    return graph;
+  };
+  return recipe;
+}
+
+Recipe own_graph(const DataOptions& options, bool undirected) {
+  const SplitOptions& split = options.split;
+  return {.name = fs::path(options.edges).filename().string(),
+          .files = own_graph_files(options),
+          .options = {{"layout", "own"}, {"delimiter", options.delimiter}, {"label", options.label}, {"column", split.column},
+                      {"drawn", {split.valid, split.test, split.seed}}, {"array", options.features.ends_with(".npy")}},
+          .make = [=] { return read_own_graph(options, undirected); }};
+}
+
+Recipe own_stored_graph(const DataOptions& options, bool undirected) {
+  const bool ogb = options.source == "ogb";
+  if (options.graph.empty()) {
+    throw UserError(fmt::format("data.source is '{}', but data.graph is not set. Set it to {}.", options.source,
+                                ogb ? "the folder that holds raw/ and split/" : "your .npz file"));
+  }
+  const fs::path place = options.graph;
+  const auto split = find_split_files(ogb ? place : fs::absolute(place).parent_path(), options.protocol);
+  if (split) refuse_shares_beside_files(options, (*split)[0]);
+  const std::string name = (place / "").parent_path().filename().string();
+  return stored_graph(name, place, ogb, split, {options.split.valid, options.split.test, options.split.seed}, undirected);
+}
+
+// Where a catalogue graph's files are; all that it needs are there and have the listed content. The path of the first.
+fs::path obtain_graph(const CatalogueEntry& entry, const std::string& folder) {
+  fs::path first;
+  for (const CatalogueFile& file : entry.files) {
+    try {
+      const auto path = obtain_file(file, folder, FetchOptions::from_environment());
+      if (first.empty() && path) first = *path;
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("{} {}: {}", error.what(), entry.name, entry.origin));
+    }
+  }
+  return first;
+}
+
+// The folder of arXiv's real graph may hold attributes that are not OGB's; figures on them are not comparable with anybody's.
+void check_official_attributes(const std::string& name, const fs::path& folder) {
+  const int64_t wanted = name == "ogbn-arxiv" ? 128 : 100, found = ogb_attributes(folder);
+  if (found == wanted) return;
+  throw UserError(fmt::format("{}/raw/node-feat has {} columns, wanted {}: these are not the attributes of {}.{} Set data.dir to a folder with OGB's "
+                              "own files.",
+                              folder.string(), found, wanted, name,
+                              name == "ogbn-arxiv" && found == 40 ? " They are the guesses of `arxiv-guesses`; set data.source to that for them."
+                                                                  : ""));
+}
+
+Recipe catalogue_graph(const CatalogueEntry& entry, const DataOptions& options, bool undirected) {
+  const fs::path first = obtain_graph(entry, options.dir);
+  const bool ogb = first.extension() != ".npz";
+  const fs::path folder = ogb ? first.parent_path().parent_path() : first.parent_path();
+  if (entry.name == "ogbn-arxiv" || entry.name == "ogbn-products") check_official_attributes(entry.name, folder);
+  std::error_code ignored;
+  std::optional<SplitFiles> split;
+  if (ogb || fs::is_directory(folder / "split", ignored)) split = find_split_files(folder, protocol_of(entry, options.protocol));
+  if (!split) log_info(fmt::format("{}: the files of its split are not there; drew 60 / 20 / 20 % of the nodes, stratified.", entry.name));
+  return stored_graph(entry.name, ogb ? folder : first, ogb, split, {.valid = 0.2, .test = 0.2, .seed = 0}, undirected);
+}
+
+// The folder with the real labels and split of ogbn-products, complete or not at all; its files go into `files`.
+std::string real_products(const std::string& folder, std::vector<std::pair<std::string, fs::path>>& files) {
+  for (const fs::path& place : data_folders(folder)) {
+    for (const fs::path& real : {place / "graph" / "ogbn_products", place / "ogbn_products"}) {
+      std::vector<std::pair<std::string, fs::path>> found;
+      for (const std::string name : {"raw/node-label.csv", "split/sales_ranking/train.csv", "split/sales_ranking/valid.csv"}) {
+        if (const auto path = find_data_file({real}, {name + ".gz", name})) found.emplace_back(name, *path);
+      }
+      if (found.size() < 3) continue;
+      files = std::move(found);
+      return real.string();
+    }
+  }
+  return {};
+}
+
+Recipe products_like(const DataOptions& options, const GraphOptions& graph) {
+  Recipe recipe{.name = "products-like", .files = {}, .options = {{"layout", "products-like"}, {"scale", graph.scale}, {"seed", options.split.seed}},
+                .make = {}};
+  const std::string real = real_products(options.dir, recipe.files);
+  recipe.make = [scale = graph.scale, seed = static_cast<uint64_t>(options.split.seed), real] { return make_products_like(scale, seed, real); };
+  return recipe;
+}
+
+}  // namespace
+
+Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
+  if (options.source.empty()) {
+    throw UserError("data.source is not set. Set it to a dataset's name (`l0gm data list`), or to graph, ogb or npz for your own graph.");
+  }
+  const CatalogueEntry& entry = catalogue_entry(options.source);
+  if (entry.modality != "graph") throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a graph.", entry.name, entry.modality));
+  refuse_idle_options(entry, options, graph);
+  if (entry.name == "planted-graph") {
+    Graph made = make_planted_graph(options.rows, static_cast<uint64_t>(options.split.seed));
+    check_graph(made, entry.name);
+    return made;
+  }
+  if (entry.name == "products-like") return prepare(products_like(options, graph), graph);
+  if (entry.name == "graph") return prepare(own_graph(options, graph.undirected), graph);
+  if (entry.own) return prepare(own_stored_graph(options, graph.undirected), graph);
+  return prepare(catalogue_graph(entry, options, graph.undirected), graph);
+}
+
+Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& graph) {
+  if (options.source != "graph" || !options.labels.empty()) return load_graph(options, graph);
+  refuse_idle_options(catalogue_entry(options.source), options, graph);
+  for (const auto& [key, path] : {std::pair("edges", &options.edges), std::pair("features", &options.features)}) {
+    if (!path->empty()) continue;
+    throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. To predict, your own graph needs data.edges and data.features.", key));
+  }
+  Graph read = read_own_graph(options, graph.undirected);
+  check_graph(read, read.name, false);
+  return read;
+}
+
+}  // namespace l0gm

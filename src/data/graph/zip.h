@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+
+namespace l0gm {
+
+// A zip archive, mapped; entries stored or deflated, also those of more than 4 GiB. Everything is checked before it is used: places
+// against the file's size, sizes against what deflate can do, content against its CRC. A cut-off or damaged archive is a UserError.
+class ZipArchive {
+ public:
+  explicit ZipArchive(const std::filesystem::path& path);
+
+  std::vector<std::string> names() const;
+  bool has(const std::string& name) const;
+  std::string read(const std::string& name) const;  // decompressed; UserError when there is no such entry
+
+ private:
+  struct Entry {
+    std::string name;
+    uint32_t flags = 0, method = 0, crc = 0;
+    uint64_t packed = 0, size = 0, place = 0;
+  };
+  void read_directory();
+  uint64_t read_entry(uint64_t place, uint64_t end);  // returns where the next one begins
+  std::string_view packed_bytes(const Entry& entry) const;
+  std::string unpack(const Entry& entry) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::filesystem::path path_;
+  MappedFile file_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace l0gm

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include "data/graph/options.h"
+
+namespace l0gm {
+
+// Normalisation of a layer's channels. `batch` uses the step's own statistics in training and stored ones in evaluation; those are measured
+// by a pass of their own over the rows that training computes (collect), not averaged over steps: sampled neighbourhoods and dropout would
+// give them another spread than evaluation sees.
+class ChannelNorm : public torch::nn::Module {
+ public:
+  ChannelNorm(Norm kind, int64_t channels);
+  torch::Tensor forward(const torch::Tensor& x);
+  void collect(bool on) { collecting_ = on; }  // in evaluation mode: forward() stores the statistics of what it sees and uses them
+  bool collects() const { return kind_ == Norm::batch; }
+  bool per_channel() const { return kind_ != Norm::layer; }
+  int64_t parameters_per_channel() const { return kind_ == Norm::none ? 0 : 2; }
+  void narrow(const torch::Tensor& kept);
+
+ private:
+  Norm kind_;
+  bool collecting_ = false;
+  torch::Tensor weight_, bias_, mean_, variance_;
+};
+
+}  // namespace l0gm

@@ -1,0 +1,189 @@
+#include "encoders/graph/convolution.h"
+
+#include <ATen/Functions.h>
+
+#include <cmath>
+
+#include "encoders/graph/propagate.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+torch::Tensor LayerRows::times(const torch::Tensor& weight) const {
+  const torch::Tensor w = scaled(weight);
+  return rows.dense.defined() ? at::mm(rows.dense, w) : propagate(rows.sparse, w, {});
+}
+
+torch::Tensor LayerRows::times_at_targets(const torch::Tensor& weight, const Adjacency& block) const {
+  const auto targets_of = [&](const torch::Tensor& x) {
+    if (block.own.defined()) return x.index_select(0, block.own);
+    return block.targets() == x.size(0) ? x : x.narrow(0, 0, block.targets());
+  };
+  return rows.dense.defined() ? at::mm(targets_of(rows.dense), scaled(weight)) : targets_of(times(weight));
+}
+
+torch::Tensor glorot(int64_t inputs, int64_t outputs) {
+  const double bound = std::sqrt(6.0 / static_cast<double>(inputs + outputs));
+  return at::empty({inputs, outputs}).uniform_(-bound, bound);
+}
+
+void keep_part(torch::Tensor& parameter, int64_t dimension, const torch::Tensor& kept) {
+  torch::NoGradGuard no_grad;
+  parameter.set_data(parameter.index_select(dimension, kept.to(parameter.device())).contiguous());
+}
+
+void keep_inputs(torch::Tensor& weight, const torch::Tensor& kept, const torch::Tensor& values) {
+  torch::NoGradGuard no_grad;
+  keep_part(weight, 0, kept);
+  weight.mul_(values.to(weight.device(), weight.scalar_type()).unsqueeze(1));
+}
+
+namespace {
+
+class LinearConvolution : public Convolution {
+ public:
+  LinearConvolution(int64_t inputs, int64_t outputs) {
+    weight_ = register_parameter("weight", glorot(inputs, outputs));
+    bias_ = register_parameter("bias", at::zeros({outputs}));
+  }
+  torch::Tensor forward(const std::shared_ptr<const Adjacency>&, const LayerRows& x, const GatePass&, int64_t) override {
+    return x.times(weight_) + bias_;
+  }
+  int64_t outputs() const override { return weight_.size(1); }
+  int64_t parameters_per_output() const override { return weight_.size(0) + 1; }
+  int64_t parameters_per_input() const override { return weight_.size(1); }
+  void narrow_outputs(const torch::Tensor& kept) override {
+    keep_part(weight_, 1, kept);
+    keep_part(bias_, 0, kept);
+  }
+  void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) override { keep_inputs(weight_, kept, values); }
+
+ private:
+  torch::Tensor weight_, bias_;
+};
+
+// Whichever side of the weights is narrower is what passes along the edges. Sparse attributes are multiplied first: that makes them dense.
+bool aggregates_first(const LayerRows& x, int64_t outputs) { return x.rows.dense.defined() && x.width() <= outputs; }
+
+// D^-1/2 (A + I) D^-1/2 x W + b (Kipf and Welling, 2017).
+class GcnConvolution : public Convolution {
+ public:
+  GcnConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options) : options_(options) {
+    weight_ = register_parameter("weight", glorot(inputs, outputs));
+    bias_ = register_parameter("bias", at::zeros({outputs}));
+  }
+  torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
+    if (x.propagated.defined()) return at::addmm(bias_, x.propagated, x.scaled(weight_));
+    if (aggregates_first(x, outputs())) return at::addmm(bias_, aggregated(block, x.rows.dense), x.scaled(weight_));
+    return aggregated(block, x.times(weight_)) + bias_;
+  }
+  torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
+    return aggregates_first(x, outputs()) ? aggregated(block, x.rows.dense) : torch::Tensor{};
+  }
+  int64_t outputs() const override { return weight_.size(1); }
+  int64_t parameters_per_output() const override { return weight_.size(0) + 1; }
+  int64_t parameters_per_input() const override { return weight_.size(1); }
+  void narrow_outputs(const torch::Tensor& kept) override {
+    keep_part(weight_, 1, kept);
+    keep_part(bias_, 0, kept);
+  }
+  void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) override { keep_inputs(weight_, kept, values); }
+
+ private:
+  torch::Tensor aggregated(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
+    MessageScales scales;
+    if (options_.self_loops) {
+      const torch::Tensor degree = block->target_degree + 1;
+      scales = {degree.rsqrt(), (block->source_degree + 1).rsqrt(), degree.reciprocal()};
+    } else {  // a node that hears nobody gets 0
+      scales = {block->target_degree.clamp_min(1).rsqrt(), block->source_degree.clamp_min(1).rsqrt(), {}};
+    }
+    return propagate(block, x, scales, options_.bfloat16);
+  }
+  ConvolutionOptions options_;
+  torch::Tensor weight_, bias_;
+};
+
+// mean (or maximum) over neighbours W_neighbour + x W_root + b (Hamilton et al., 2017); pool: the maximum of relu(x W_pool + b_pool).
+class SageConvolution : public Convolution {
+ public:
+  SageConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options, int64_t pool_width) : options_(options) {
+    const bool pool = options.aggregate == Aggregate::pool;
+    const int64_t pooled = pool_width > 0 ? pool_width : outputs;
+    neighbour_ = register_parameter("weight_neighbour", glorot(pool ? pooled : inputs, outputs));
+    root_ = register_parameter("weight_root", glorot(inputs, outputs));
+    bias_ = register_parameter("bias", at::zeros({outputs}));
+    if (!pool) return;
+    pool_ = register_parameter("weight_pool", glorot(inputs, pooled));
+    pool_bias_ = register_parameter("bias_pool", at::zeros({pooled}));
+  }
+  torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
+    return heard(block, x) + x.times_at_targets(root_, *block) + bias_;
+  }
+  torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
+    return options_.aggregate == Aggregate::mean && aggregates_first(x, outputs()) ? mean(block, x.rows.dense) : torch::Tensor{};
+  }
+  int64_t outputs() const override { return root_.size(1); }
+  int64_t parameters_per_output() const override { return neighbour_.size(0) + root_.size(0) + 1; }
+  int64_t parameters_per_input() const override { return root_.size(1) + (pool_.defined() ? pool_ : neighbour_).size(1); }
+  void narrow_outputs(const torch::Tensor& kept) override {
+    keep_part(neighbour_, 1, kept);
+    keep_part(root_, 1, kept);
+    keep_part(bias_, 0, kept);
+  }
+  NarrowedOutputs narrowed() const override { return {{}, pool_.defined() ? pool_.size(1) : 0}; }
+  void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) override {
+    keep_inputs(pool_.defined() ? pool_ : neighbour_, kept, values);
+    keep_inputs(root_, kept, values);
+  }
+
+ private:
+  torch::Tensor mean(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
+    MessageScales scales;
+    if (options_.self_loops) {
+      const torch::Tensor share = (block->target_degree + 1).reciprocal();
+      scales = {share, {}, share};
+    } else {
+      scales.target = block->target_degree.clamp_min(1).reciprocal();
+    }
+    return propagate(block, x, scales, options_.bfloat16);
+  }
+  torch::Tensor heard(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const {
+    switch (options_.aggregate) {
+      case Aggregate::mean:
+        if (x.propagated.defined()) return at::mm(x.propagated, x.scaled(neighbour_));
+        if (aggregates_first(x, outputs())) return at::mm(mean(block, x.rows.dense), x.scaled(neighbour_));
+        return mean(block, x.times(neighbour_));
+      case Aggregate::max: {
+        if (!x.rows.dense.defined()) {
+          throw UserError("graph.aggregate = max compares attributes, and these are stored sparse: set graph.features = \"standard\", which makes them "
+                          "dense, or graph.aggregate = \"pool\"");
+        }
+        const torch::Tensor input = x.factor.defined() ? x.rows.dense * x.factor : x.rows.dense;
+        return at::mm(propagate_max(block, input), neighbour_);
+      }
+      case Aggregate::pool: return at::mm(propagate_max(block, at::relu(x.times(pool_) + pool_bias_)), neighbour_);
+    }
+    return {};
+  }
+  ConvolutionOptions options_;
+  torch::Tensor neighbour_, root_, bias_, pool_, pool_bias_;
+};
+
+}  // namespace
+
+std::shared_ptr<Convolution> make_gat(int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
+                                      const std::vector<int64_t>& narrowed_heads);  // gat.cpp
+
+std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
+                                              const NarrowedOutputs& narrowed) {
+  switch (kind) {
+    case ConvolutionKind::linear: return std::make_shared<LinearConvolution>(inputs, outputs);
+    case ConvolutionKind::gcn: return std::make_shared<GcnConvolution>(inputs, outputs, options);
+    case ConvolutionKind::sage: return std::make_shared<SageConvolution>(inputs, outputs, options, narrowed.pool);
+    case ConvolutionKind::gat: return make_gat(inputs, outputs, options, narrowed.heads);
+  }
+  return nullptr;
+}
+
+}  // namespace l0gm

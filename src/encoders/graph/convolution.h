@@ -1,0 +1,72 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <memory>
+#include <vector>
+
+#include "data/graph/batches.h"
+#include "data/graph/options.h"
+#include "l0gm/gate_pass.h"
+
+namespace l0gm {
+
+// What a layer reads: rows of numbers or, in the first layer, attributes that are stored sparse.
+struct LayerRows {
+  AttributeRows rows;
+  torch::Tensor factor;      // [width]: what each input is multiplied with (a gate on the input); undefined: 1
+  torch::Tensor propagated;  // the rows after this layer's aggregation, computed ahead and without the factor; undefined: not
+
+  int64_t width() const { return rows.width(); }
+  torch::Tensor scaled(const torch::Tensor& weight) const { return factor.defined() ? weight * factor.unsqueeze(1) : weight; }
+  torch::Tensor times(const torch::Tensor& weight) const;  // rows * factor * weight, weight [width, out]
+  // The same for the rows that are a block's targets themselves.
+  torch::Tensor times_at_targets(const torch::Tensor& weight, const Adjacency& block) const;
+};
+
+// What the convolutions of one model share.
+struct ConvolutionOptions {
+  bool self_loops = true;
+  Aggregate aggregate = Aggregate::mean;
+  int64_t heads = 1;
+  double attention_dropout = 0;
+  bool bfloat16 = false;
+};
+
+// What narrowing leaves of a layer beside its widths, so that one like it can be made again.
+struct NarrowedOutputs {
+  std::vector<int64_t> heads;  // gat: channels left of each head, its scores being folded onto the input; empty: none is gone
+  int64_t pool = 0;            // sage, pool: channels of the learned map, all of which stay; 0: as many as outputs
+};
+
+// One layer's way from its inputs to its outputs, bias included, before normalisation and activation.
+class Convolution : public torch::nn::Module {
+ public:
+  // `place`: of attention dropout, in training only.
+  virtual torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass, int64_t place) = 0;
+  // What LayerRows::propagated holds; undefined where this layer does not aggregate first.
+  virtual torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>&, const LayerRows&) const { return {}; }
+  virtual int64_t outputs() const = 0;
+  virtual int64_t parameters_per_output() const = 0;  // that go with an output, with an input
+  virtual int64_t parameters_per_input() const = 0;
+  // Keeps the outputs `kept` (int64, ascending) and computes no others from now on. What they are does not change.
+  virtual void narrow_outputs(const torch::Tensor& kept) = 0;
+  virtual NarrowedOutputs narrowed() const { return {}; }
+  // The same of its inputs, each multiplied with its value (what a gate left of it).
+  virtual void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) = 0;
+};
+
+enum class ConvolutionKind { linear, gcn, sage, gat };
+template <>
+inline constexpr auto enum_names<ConvolutionKind> = std::to_array<std::string_view>({"mlp", "gcn", "sage", "gat"});
+std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
+                                              const NarrowedOutputs& narrowed = {});
+
+// Weights [inputs, outputs] as Glorot and Bengio start them.
+torch::Tensor glorot(int64_t inputs, int64_t outputs);
+// Replaces a parameter by some of its rows (dimension 0) or columns; the module keeps it under its name.
+void keep_part(torch::Tensor& parameter, int64_t dimension, const torch::Tensor& kept);
+// Of weights [inputs, outputs] the rows of the kept inputs, each times its value.
+void keep_inputs(torch::Tensor& weight, const torch::Tensor& kept, const torch::Tensor& values);
+
+}  // namespace l0gm

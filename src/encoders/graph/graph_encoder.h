@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "encoders/encoder.h"
+#include "encoders/graph/channel_norm.h"
+#include "encoders/graph/convolution.h"
+
+namespace l0gm {
+
+struct GraphShape {
+  int64_t attributes = 0;
+  std::vector<std::string> attribute_names;
+  std::vector<int64_t> widths;        // of each layer; the last is the interface
+  ConvolutionKind kind = ConvolutionKind::gcn;
+  ConvolutionOptions convolution;
+  Norm norm = Norm::layer, last_norm = Norm::none;
+  Residual residual = Residual::none;
+  std::vector<NarrowedOutputs> narrowed;  // of each layer; empty: all are as wide as they were made
+  double dropout = 0;
+  int64_t blocks = 16;                // of channels, for group units
+  std::vector<float> attribute_sizes; // mean magnitudes, to rank attributes by; empty: all alike
+};
+
+// Layers of convolution, normalisation, activation. The interface is the last layer's output after its activation.
+class GraphEncoder : public Encoder {
+ public:
+  explicit GraphEncoder(GraphShape shape);
+
+  torch::Tensor forward(const Batch& batch, GatePass& pass) override;
+  int64_t width() const override { return shape_.widths.back(); }
+  InterfaceUnits units(UnitKind kind, Attach attach) const override;
+  bool has_units_of_examples(UnitKind) const override { return false; }
+  torch::Tensor fine_index(const Batch&, Attach) const override { return {}; }
+  torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach) const override { return open; }
+  std::vector<std::vector<int64_t>> columns_of_dimension() const override { return std::vector<std::vector<int64_t>>(static_cast<size_t>(width())); }
+  std::vector<std::string> column_names() const override { return shape_.attribute_names; }
+  std::vector<int64_t> parameters_of_dimension() const override;
+  int64_t shared_parameters() const override;
+  std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
+  bool gated_at_interface(const GateOptions& options) const override { return options.attach == Attach::interface; }
+  bool narrow(const torch::Tensor& kept) override;
+  // Takes the gates of hidden layers out (fine units): what a layer reads of a closed channel goes, and so does the channel where its norm
+  // allows it. None may depend on the example.
+  void narrow_hidden(const GateState& state);
+
+  const GraphShape& shape() const { return shape_; }
+  size_t layers() const { return layers_.size(); }
+  // One layer alone, for inference layer by layer. `ids`: nodes of the rows that come out.
+  LayerRows input(const GraphBatch& batch, GatePass& pass);
+  torch::Tensor layer(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const torch::Tensor& ids, GatePass& pass);
+  // What GraphBatch::propagated holds for this batch; undefined where nothing can be computed ahead.
+  torch::Tensor propagate_ahead(const GraphBatch& batch) const;
+  // Whether forward() is to store statistics of batch norm; false as answer: there are none.
+  bool collect_statistics(bool on);
+  int64_t parameters_per_attribute() const;
+  const GateSite* input_site() const { return input_site_.get(); }
+  // Reads only these attributes from now on (int64, ascending), each times its gate's value; the gate on the input is gone.
+  void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values);
+
+ private:
+  struct Layer {
+    std::shared_ptr<Convolution> convolution;
+    std::shared_ptr<ChannelNorm> norm;
+    torch::Tensor residual;  // [inputs, outputs], or undefined
+  };
+  int64_t layer_parameters(const Layer& layer) const;
+  void narrow_layer(size_t index, const torch::Tensor& kept);
+  GraphShape shape_;
+  std::vector<Layer> layers_;
+  std::shared_ptr<GateSite> input_site_;                 // gate.attach = input
+  std::vector<std::shared_ptr<GateSite>> layer_sites_;   // fine units: of the hidden layers
+  torch::Tensor unit_of_attribute_, attribute_sizes_;
+  bool shared_input_gate_ = true;                        // one draw for all nodes
+};
+
+}  // namespace l0gm

@@ -1,0 +1,122 @@
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "compact/narrow_graph.h"
+#include "data/graph/perturb.h"
+#include "evaluation/evaluate.h"
+#include "evaluation/gate_report.h"
+#include "evaluation/planted_report.h"
+#include "evaluation/robustness.h"
+#include "l0gm/error.h"
+#include "metrics/summary.h"
+#include "training/graph_run.h"
+#include "training/graph_task.h"
+#include "training/link_task.h"
+
+namespace l0gm {
+
+namespace {
+
+// What a finished run reads and computes: closed attributes are not read, closed channels not computed.
+struct NarrowedRun {
+  LoadedGraph& run;
+  GraphInputs inputs;
+
+  explicit NarrowedRun(LoadedGraph& loaded) : run(loaded), inputs(narrow_graph(loaded)) {}
+};
+
+const std::vector<int64_t>& nodes_of(const Graph& graph, const std::string& split) {
+  const std::vector<int64_t>& nodes = split == "valid" ? graph.valid : split == "test" ? graph.test : graph.train;
+  if (nodes.empty()) throw UserError(fmt::format("{} has no {} nodes", graph.name, split));
+  return nodes;
+}
+
+nlohmann::json report(LoadedGraph& run, const Graph& raw, const std::string& split, const Machine& machine) {
+  const auto gates = [&] {
+    const Graph graph = scale_attributes(raw, run.graph.scaling);
+    const GraphTensors tensors(graph, machine.device, dtype_of(run.config.train.precision));
+    const auto batch = batch_of_nodes(*run.model, tensors, whole_block(graph), nodes_of(graph, split));
+    GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
+    run.model->forward(*batch, pass);
+    return pass.records().back().gated.gates.cpu();
+  };
+  nlohmann::json result = report_units(run, gates, nullptr);
+  const GraphEncoder& encoder = graph_encoder(*run.model);
+  result["attributes"] = run.graph.attribute_names.size();
+  if (encoder.input_site() == nullptr) return result;
+  const torch::Tensor open = attribute_values(run).gt(0).cpu();
+  nlohmann::json columns = nlohmann::json::array();
+  for (int64_t i = 0; i < open.size(0); ++i) {
+    if (open[i].item<bool>()) columns.push_back({{"name", run.graph.attribute_names[static_cast<size_t>(i)]}, {"open_dimensions", 1}});
+  }
+  const int64_t closed = open.size(0) - static_cast<int64_t>(columns.size());
+  result["parameters"] = result["parameters"].get<int64_t>() - closed * encoder.parameters_per_attribute();
+  result["columns"] = open.size(0);
+  result["open_columns"] = columns;
+  if (!run.graph.planted.empty()) result["planted"] = compare_open(run.graph.planted, columns);
+  return result;
+}
+
+std::string hash_of_attributes(const Graph& graph) {
+  const auto bytes = [](const auto& array) { return std::string_view(reinterpret_cast<const char*>(array.data()), static_cast<size_t>(array.size()) * sizeof(array[0])); };
+  Sha256 digest;
+  for (const std::string_view part : {bytes(graph.dense), bytes(graph.sparse.offsets), bytes(graph.sparse.columns), bytes(graph.sparse.values)}) {
+    digest.update(part.data(), part.size());
+  }
+  return digest.hex();
+}
+
+nlohmann::json judge_perturbed_graph(NarrowedRun& narrowed, const Graph& raw, const std::string& split, const Machine& machine) {
+  LoadedGraph& run = narrowed.run;
+  nlohmann::json conditions = nlohmann::json::object();
+  for (const Perturbation& perturbation : perturbations()) {
+    const Graph copy = perturb_attributes(raw, perturbation, static_cast<uint64_t>(run.config.train.seed));
+    const Graph graph = narrowed.inputs.of(copy);
+    const Predictions predictions = predict_nodes(*run.model, run.gate_state, graph, nodes_of(graph, split), run.config.graph.inference_rows,
+                                                  machine.device, dtype_of(run.config.train.precision));
+    conditions[perturbation.name] = perturbed_figures(predictions, hash_of_attributes(copy));
+  }
+  return {{"rob_mu", mean_over_conditions(conditions)}, {"conditions", conditions}};
+}
+
+nlohmann::json evaluate_links(LoadedGraph& run, const Graph& raw, const std::string& split, const Machine& machine) {
+  const Graph graph = scale_attributes(raw, run.graph.scaling);
+  const Config& config = run.config;
+  LinkTask task(graph, config.graph, config.link, config.train.batch, static_cast<uint64_t>(config.train.seed),
+                static_cast<uint64_t>(config.data.split.seed), run.model, machine.device, dtype_of(config.train.precision));
+  const Predictions predictions = task.predict(*run.model, run.gate_state, split);
+  write_predictions(run.folder.predictions(split), predictions);
+  nlohmann::json result = judge(predictions, run.calibrator);
+  const RankScores ranks = task.rank(*run.model, run.gate_state, split);
+  result.update({{"mrr", ranks.mrr}, {"hits_1", ranks.hits_1}, {"hits_10", ranks.hits_10}, {"hits_50", ranks.hits_50}, {"hits_100", ranks.hits_100},
+                 {"ranked_negatives", config.link.ranked_negatives}});
+  return result;
+}
+
+}  // namespace
+
+nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
+  LoadedGraph run = load_graph_run(path, machine);
+  const Graph raw = load_run_graph(run);
+  const bool links = run.config.graph.task == GraphTaskKind::links;
+  nlohmann::json result = report(run, raw, split, machine);
+  result["nodes"] = raw.nodes;
+  result["dataset"] = run.graph.dataset;
+  if (links) {
+    if (options.perturb) throw UserError("--perturb: perturbed attributes are for graph.task = nodes so far");
+    result.update(evaluate_links(run, raw, split, machine));
+    return result;
+  }
+  NarrowedRun narrowed(run);
+  const Graph graph = narrowed.inputs.of(raw);
+  const Predictions predictions = predict_nodes(*run.model, run.gate_state, graph, nodes_of(graph, split), run.config.graph.inference_rows,
+                                                machine.device, dtype_of(run.config.train.precision));
+  write_predictions(run.folder.predictions(split), predictions);
+  result.update(judge(predictions, run.calibrator));
+  if (options.perturb) result.update(judge_perturbed_graph(narrowed, raw, split, machine));
+  return result;
+}
+
+}  // namespace l0gm

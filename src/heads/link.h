@@ -1,0 +1,23 @@
+#pragma once
+
+#include "data/graph/options.h"
+#include "heads/head.h"
+
+namespace l0gm {
+
+// Scores pairs of nodes (GraphBatch::pairs, rows of the interface): one logit each, the same whichever node comes first.
+// dot: the nodes' scaled dot product; mlp: a hidden layer on their elementwise product.
+class LinkHead : public Head {
+ public:
+  LinkHead(int64_t width, LinkScorer scorer, int64_t hidden);
+  torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;  // [pairs, 1, 1]
+  int64_t parameters_with(const torch::Tensor& kept) const override;
+  void narrow(const torch::Tensor& kept, const torch::Tensor& values) override;
+
+ private:
+  LinkScorer scorer_;
+  torch::Tensor weight0_, bias0_, weight1_, bias_;
+  torch::Tensor channel_weight_;  // dot: what each channel's product counts
+};
+
+}  // namespace l0gm

@@ -1,0 +1,161 @@
+#include "training/graph_task.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace l0gm {
+
+namespace {
+
+constexpr uint64_t drop_stream = 0x64726f70, order_stream = 0x6f72646572;  // numbers of their own
+constexpr int64_t plans_ahead = 4;
+
+// Some rows of a matrix, as a block of its own.
+std::shared_ptr<Adjacency> rows_of(const Adjacency& block, int64_t begin, int64_t end) {
+  const int64_t first = block.offsets[begin].item<int64_t>(), last = block.offsets[end].item<int64_t>();
+  const torch::Tensor weights = block.weights.defined() ? block.weights.slice(0, first, last) : block.weights;
+  auto part = std::make_shared<Adjacency>(block.sources(), block.offsets.slice(0, begin, end + 1) - first, block.neighbours.slice(0, first, last),
+                                          weights, false);
+  part->own = block.own.defined() ? block.own.slice(0, begin, end) : at::arange(begin, end, block.offsets.options());
+  part->target_degree = block.target_degree.slice(0, begin, end);
+  part->source_degree = block.source_degree;
+  return part;
+}
+
+torch::Tensor layer_by_layer(GraphEncoder& encoder, const GraphBatch& batch, GatePass& pass, int64_t rows) {
+  LayerRows x = encoder.input(batch, pass);
+  x.propagated = torch::Tensor();
+  for (size_t layer = 0; layer < encoder.layers(); ++layer) {
+    const auto& block = batch.blocks[layer];
+    const torch::Tensor& ids = batch.output_ids[layer];
+    torch::Tensor y;
+    for (int64_t begin = 0; begin < block->targets(); begin += rows) {
+      const int64_t end = std::min(begin + rows, block->targets());
+      const torch::Tensor part = encoder.layer(layer, rows_of(*block, begin, end), x, ids.slice(0, begin, end), pass);
+      if (!y.defined()) y = at::empty({block->targets(), part.size(1)}, part.options());
+      y.slice(0, begin, end).copy_(part);
+    }
+    x = LayerRows{{y, nullptr}, {}, {}};
+  }
+  return batch.examples.defined() ? x.rows.dense.index_select(0, batch.examples) : x.rows.dense;
+}
+
+}  // namespace
+
+GraphEncoder& graph_encoder(Model& model) { return dynamic_cast<GraphEncoder&>(model.encoder()); }
+
+GraphTask::GraphTask(const Graph& graph, const GraphOptions& options, int64_t batch, uint64_t seed, std::shared_ptr<Model> model,
+                     torch::Device device, torch::Dtype dtype)
+    : graph_(graph), options_(options), batch_(batch), seed_(seed), model_(std::move(model)), tensors_(graph, device, dtype), whole_(whole_block(graph)) {
+  const GraphEncoder& encoder = graph_encoder(*model_);
+  if (options.sampler == SamplerKind::full || encoder.shape().kind == ConvolutionKind::linear) return;
+  std::shared_ptr<const GraphSampler> sampler = make_sampler(graph, options, static_cast<int64_t>(encoder.layers()), batch, seed);
+  prefetcher_ = std::make_unique<Prefetcher>(sampler, options.sampler_threads, plans_ahead);
+}
+
+int64_t GraphTask::steps_per_epoch() const {
+  if (prefetcher_ != nullptr) return prefetcher_->steps_per_epoch();
+  if (options_.sampler == SamplerKind::full) return 1;
+  return (static_cast<int64_t>(graph_.train.size()) + batch_ - 1) / batch_;  // mlp: rows in a fresh order every epoch
+}
+
+std::shared_ptr<GraphBatch> GraphTask::full_batch(int64_t epoch) {
+  if (options_.drop_edge > 0 && graph_encoder(*model_).shape().kind != ConvolutionKind::linear) {
+    const auto thinned = thinned_block(graph_, options_.drop_edge, mix_key(seed_, drop_stream, static_cast<uint64_t>(epoch)));
+    MessagePlan plan;
+    plan.blocks.assign(graph_encoder(*model_).layers(), thinned);
+    for (const int64_t node : graph_.train) plan.examples.push_back(static_cast<int32_t>(node));
+    return tensors_.batch(plan);
+  }
+  if (training_ == nullptr) {
+    training_ = batch_of_nodes(*model_, tensors_, whole_, graph_.train);
+    training_->propagated = graph_encoder(*model_).propagate_ahead(*training_);
+  }
+  return training_;
+}
+
+std::shared_ptr<Batch> GraphTask::training_batch(int64_t epoch, int64_t index) {
+  if (prefetcher_ != nullptr) return tensors_.batch(prefetcher_->take(epoch, index));
+  if (options_.sampler == SamplerKind::full) return full_batch(epoch);
+  RandomStream random(seed_, mix_key(order_stream, static_cast<uint64_t>(epoch)));
+  const std::vector<int64_t> order = random.permutation(static_cast<int64_t>(graph_.train.size()));
+  std::vector<int64_t> nodes;
+  for (int64_t i = index * batch_; i < std::min((index + 1) * batch_, static_cast<int64_t>(order.size())); ++i) {
+    nodes.push_back(graph_.train[static_cast<size_t>(order[static_cast<size_t>(i)])]);
+  }
+  return batch_of_nodes(*model_, tensors_, whole_, nodes);
+}
+
+Predictions GraphTask::predict(Model& model, const GateState& state, const std::string& split) {
+  c10::InferenceMode inference;
+  if (graph_encoder(model).collect_statistics(false)) {
+    if (training_ == nullptr) training_ = batch_of_nodes(model, tensors_, whole_, graph_.train);
+    measure_statistics(model, state, *training_);
+  }
+  std::shared_ptr<GraphBatch>& batch = splits_[split];
+  if (batch == nullptr) {
+    batch = batch_of_nodes(model, tensors_, whole_, split == "valid" ? graph_.valid : graph_.test);
+    if (options_.inference_rows == 0) batch->propagated = graph_encoder(model).propagate_ahead(*batch);
+  }
+  return predictions_of(infer(model, state, *batch, options_.inference_rows), batch->example_ids, batch->targets, graph_.classes);
+}
+
+std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& tensors, const std::shared_ptr<const MessageBlock>& whole,
+                                           std::span<const int64_t> nodes) {
+  const GraphEncoder& encoder = graph_encoder(model);
+  if (encoder.shape().kind != ConvolutionKind::linear) {
+    return tensors.batch(complete_plan(tensors.graph(), whole, nodes, static_cast<int64_t>(encoder.layers())));
+  }
+  MessagePlan plan;
+  plan.inputs.assign(nodes.begin(), nodes.end());
+  plan.outputs = plan.inputs;
+  return tensors.batch(plan);
+}
+
+torch::Tensor encode(Model& model, const GraphBatch& batch, GatePass& pass, int64_t rows) {
+  const bool at_once = rows == 0 || batch.blocks.empty();
+  return at_once ? model.encoder().forward(batch, pass) : layer_by_layer(graph_encoder(model), batch, pass, rows);
+}
+
+torch::Tensor infer(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows) {
+  c10::InferenceMode inference;
+  model.eval();
+  GatePass pass = GatePass::evaluation(state, batch.example_ids);
+  return model.forward_from(encode(model, batch, pass, rows), batch, pass);
+}
+
+void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch) {
+  GraphEncoder& encoder = graph_encoder(model);
+  if (!encoder.collect_statistics(true)) return;
+  torch::NoGradGuard no_grad;
+  model.eval();
+  GatePass pass = GatePass::evaluation(state, batch.example_ids);
+  encoder.forward(batch, pass);
+  encoder.collect_statistics(false);
+}
+
+Predictions predictions_of(const torch::Tensor& logits, const torch::Tensor& ids, const torch::Tensor& targets,
+                           const std::vector<std::string>& classes) {
+  // In float64 from the logits on: probabilities sum to 1 as a file of them is read back, and figures are those of the file.
+  const torch::Tensor p = mean_probabilities(logits.to(torch::kCPU, torch::kFloat64)).contiguous();
+  const torch::Tensor rows = ids.cpu().contiguous(), labels = targets.cpu().to(torch::kInt32).contiguous();
+  Predictions result;
+  result.classes = classes;
+  result.probabilities.assign(p.data_ptr<double>(), p.data_ptr<double>() + p.numel());
+  result.rows.assign(rows.data_ptr<int64_t>(), rows.data_ptr<int64_t>() + rows.numel());
+  result.labels.assign(labels.data_ptr<int32_t>(), labels.data_ptr<int32_t>() + labels.numel());
+  return result;
+}
+
+Predictions predict_nodes(Model& model, const GateState& state, const Graph& graph, std::span<const int64_t> nodes, int64_t rows,
+                          torch::Device device, torch::Dtype dtype) {
+  const GraphTensors tensors(graph, device, dtype);
+  const auto batch = batch_of_nodes(model, tensors, whole_block(graph), nodes);
+  return predictions_of(infer(model, state, *batch, rows), batch->example_ids, batch->targets, graph.classes);
+}
+
+}  // namespace l0gm

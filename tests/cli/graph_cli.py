@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Graph models from outside: graph_cli.py PROGRAM [TestClass …]. Standard library only."""
+import csv
+import json
+import os
+import unittest
+
+from program import CliCase
+
+KEYS = ["units", "open_units", "parity_float64", "parity_float32", "rows_checked", "bytes", "bytes_dense", "figures", "encoder_narrowed"]
+NODES = 80
+
+
+class GraphCase(CliCase):
+    def setUp(self):
+        super().setUp()
+        name = "person {}".format
+        edges = [(name(i), name((i + 2) % NODES)) for i in range(NODES)] + [(name(i), name(i + 1)) for i in range(0, NODES, 20)]
+        self.write_csv("edges.csv", ["from", "to"], edges)
+        people = [(name(i), 1 + i % 2 + .01 * (i % 7), 30 + 5 * (i % 2), .1 * (i * 7 % 11)) for i in range(NODES)]
+        self.write_csv("people.csv", ["name", "height", "age", "noise"], people)
+        self.write_csv("labels.csv", ["node", "label"], [(name(i), "odd" if i % 2 else "even") for i in range(NODES - 10)])
+        data = '[data]\nsource = "graph"\nedges = "edges.csv"\nfeatures = "people.csv"\n'
+        self.write("new.toml", data)
+        self.write("own.toml", data + 'labels = "labels.csv"\n[graph]\ncache = "cache"\n[model]\nname = "sage"\nhidden = 8\ndepth = 2\n'
+                   '[gate]\ntarget_active = 0.5\n[train]\nepochs = 15\nlr = 0.02\nema = 0.5\n')
+
+    def write_csv(self, name, header, rows):
+        with open(self.path(name), "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+
+    def rows(self, name):
+        with open(self.path(name), newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def json(self, *words):
+        return json.loads(self.run_program("--json", "--quiet", *words)[0])
+
+    def make(self, *words, name="model.l0gm"):
+        if not os.path.exists(self.path("run")):
+            self.run_program("train", "own.toml", "--out", "run", "--threads", "1")
+        return self.json("compact", "run", "-o", name, *words)
+
+    def assert_close(self, first, second, most=1e-5):
+        self.assertEqual(len(first), len(second))
+        for a, b in zip(first, second):
+            for key in a:
+                if key.startswith("p_"):
+                    self.assertLessEqual(abs(float(a[key]) - float(b[key])), most, (a, b))
+
+
+class CompactGraph(GraphCase):
+    def test_a_file_says_what_the_run_says_without_labels(self):
+        result = self.make()
+        self.assertFalse([key for key in KEYS if key not in result], result)
+        self.assertEqual((result["units"], result["open_units"], result["rows_checked"], result["encoder_narrowed"]), (8, 4, NODES, True))
+        self.assertLessEqual(result["parity_float64"], 1e-9)
+        self.assertLessEqual(result["parity_float32"], result["parity_float32_limit"])
+        self.assertEqual(result["bytes"], os.path.getsize(self.path("model.l0gm")))
+        self.assertIn("## Limits", self.read("model.md").decode())
+        for words in ([], ["--calibrated"]):
+            for model in ("run", "model.l0gm"):
+                self.assertEqual(self.json("predict", model, "new.toml", "-o", model + ".csv", *words)["rows"], NODES)
+            self.assert_close(self.rows("run.csv"), self.rows("model.l0gm.csv"))
+        self.assertEqual(list(self.rows("run.csv")[0]), ["node", "prediction", "p_even", "p_odd"])
+        self.assertEqual([row["node"] for row in self.rows("run.csv")], [f"person {i}" for i in range(NODES)])
+
+    def test_some_nodes_and_a_graph_file(self):
+        self.make()
+        self.json("predict", "model.l0gm", "new.toml", "-o", "all.csv")
+        self.write("some.csv", "node\nperson 7\nperson 79\nperson 0\n")
+        self.json("predict", "model.l0gm", "new.toml", "-o", "some.p.csv", "--nodes", "some.csv")
+        every = {row["node"]: row for row in self.rows("all.csv")}
+        some = self.rows("some.p.csv")
+        self.assertEqual([row["node"] for row in some], ["person 7", "person 79", "person 0"])
+        self.assert_close(some, [every[row["node"]] for row in some])
+        self.run_program("data", "export", "own.toml", "-o", "exported")
+        self.json("predict", "model.l0gm", os.path.join("exported", "graph.safetensors"), "-o", "exported.csv")
+        self.assert_close(self.rows("exported.csv"), self.rows("all.csv"))
+
+    def test_look_ups_need_no_graph(self):
+        self.make()
+        self.json("predict", "model.l0gm", "new.toml", "-o", "all.csv")
+        result = self.make("--nodes", "all", name="lookup.l0gm")
+        self.assertEqual((result["nodes"], result["stored"], result["rows_checked"]), (NODES, "logits", NODES))
+        self.write("asked.csv", "what,node\nx,person 3\nx,person 78\nx,stranger\n")
+        told = self.json("predict", "lookup.l0gm", "asked.csv", "-o", "asked.p.csv")
+        self.assertEqual(told["unseen"], {"node": 1})
+        asked, every = self.rows("asked.p.csv"), self.rows("all.csv")
+        self.assert_close(asked[:2], [every[3], every[78]])
+        self.assertAlmostEqual(float(asked[2]["p_odd"]), .5, delta=.05)
+        self.assertIn("median", json.dumps(self.json("bench", "latency", "lookup.l0gm", "--batch", "1", "--threads", "1", "--runs", "10", "--warmup", "1")))
+
+    def test_the_same_run_gives_the_same_bytes(self):
+        self.make()
+        self.make(name="again.l0gm")
+        self.assertTrue(self.read("model.l0gm") == self.read("again.l0gm"))
+
+    def test_refused(self):
+        self.make()
+        good = self.read("model.l0gm")
+        self.write("flipped", good[:-5] + bytes([good[-5] ^ 4]) + good[-4:])
+        for words, says in (
+                (["predict", "flipped", "new.toml"], ["flipped"]),
+                (["predict", "model.l0gm", "people.csv"], ["reads a graph"]),
+                (["predict", "model.l0gm", "nothing.toml"], ["nothing.toml"]),
+                (["predict", "model.l0gm", "new.toml", "--nodes", "people.csv"], ["'node'"]),
+                (["predict", "model.l0gm", "new.toml", "--delimiter", ";"], ["data.delimiter"]),
+                (["compact", "run", "--weights", "int8"], ["int8", "tables"]),
+                (["compact", "run", "--nodes", "nothing.csv"], ["nothing.csv"])):
+            self.refused(*words, "-o", "out.x", says=says)
+        self.refused("bench", "latency", "model.l0gm", says=["graph model", "--nodes"])
+        self.write_csv("people.csv", ["name", "height", "noise"], [(f"person {i}", 1, 1) for i in range(NODES)])
+        self.refused("predict", "model.l0gm", "new.toml", "-o", "out.x", says=["lacks 1 of the 3 attributes", "age"])
+        self.refused("compact", "run", "-o", "out.x", says=["has changed"])
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("out.")])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
