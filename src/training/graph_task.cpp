@@ -71,9 +71,13 @@ std::shared_ptr<GraphBatch> GraphTask::full_batch(int64_t epoch) {
     for (const int64_t node : graph_.train) plan.examples.push_back(static_cast<int32_t>(node));
     return tensors_.batch(plan);
   }
+  return all_training_nodes();
+}
+
+std::shared_ptr<GraphBatch> GraphTask::all_training_nodes() {
   if (training_ == nullptr) {
     training_ = batch_of_nodes(*model_, tensors_, whole_, graph_.train);
-    training_->propagated = graph_encoder(*model_).propagate_ahead(*training_);
+    if (options_.sampler == SamplerKind::full) training_->propagated = graph_encoder(*model_).propagate_ahead(*training_);
   }
   return training_;
 }
@@ -90,15 +94,12 @@ std::shared_ptr<Batch> GraphTask::training_batch(int64_t epoch, int64_t index) {
   return batch_of_nodes(*model_, tensors_, whole_, nodes);
 }
 
+// Batches are made outside of inference mode: training may use them, too.
 Predictions GraphTask::predict(Model& model, const GateState& state, const std::string& split) {
-  c10::InferenceMode inference;
-  if (graph_encoder(model).collect_statistics(false)) {
-    if (training_ == nullptr) training_ = batch_of_nodes(model, tensors_, whole_, graph_.train);
-    measure_statistics(model, state, *training_);
-  }
+  if (graph_encoder(model).collect_statistics(false)) measure_statistics(model, state, *all_training_nodes());
   std::shared_ptr<GraphBatch>& batch = splits_[split];
   if (batch == nullptr) {
-    batch = batch_of_nodes(model, tensors_, whole_, split == "valid" ? graph_.valid : graph_.test);
+    batch = batch_of_nodes(model, tensors_, whole_, split == "valid" ? graph_.valid : split == "test" ? graph_.test : graph_.train);
     if (options_.inference_rows == 0) batch->propagated = graph_encoder(model).propagate_ahead(*batch);
   }
   return predictions_of(infer(model, state, *batch, options_.inference_rows), batch->example_ids, batch->targets, graph_.classes);
@@ -110,6 +111,9 @@ std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& ten
   if (encoder.shape().kind != ConvolutionKind::linear) {
     return tensors.batch(complete_plan(tensors.graph(), whole, nodes, static_cast<int64_t>(encoder.layers())));
   }
+  const auto exists = [&](int64_t node) { return node >= 0 && node < tensors.graph().nodes; };
+  const bool good = !nodes.empty() && std::all_of(nodes.begin(), nodes.end(), exists);
+  if (!good) complete_plan(tensors.graph(), whole, nodes, 0);  // says what is wrong
   MessagePlan plan;
   plan.inputs.assign(nodes.begin(), nodes.end());
   plan.outputs = plan.inputs;

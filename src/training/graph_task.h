@@ -23,6 +23,7 @@ class GraphTask : public Task {
 
  private:
   std::shared_ptr<GraphBatch> full_batch(int64_t epoch);
+  std::shared_ptr<GraphBatch> all_training_nodes();  // with their whole neighbourhoods
   const Graph& graph_;
   GraphOptions options_;
   int64_t batch_;
@@ -31,7 +32,7 @@ class GraphTask : public Task {
   GraphTensors tensors_;
   std::shared_ptr<const MessageBlock> whole_;
   std::unique_ptr<Prefetcher> prefetcher_;
-  std::shared_ptr<GraphBatch> training_;                       // full graph: the same every step
+  std::shared_ptr<GraphBatch> training_;                       // made once
   std::map<std::string, std::shared_ptr<GraphBatch>> splits_;  // full inference: made once
 };
 

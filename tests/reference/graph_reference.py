@@ -47,17 +47,11 @@ def gcn(rows: Rows, x: Array, w: dict[str, Array]) -> Array:
 def sage(rows: Rows, x: Array, w: dict[str, Array], aggregate: str) -> Array:
     y = []
     for v, heard in enumerate(rows):
-        # Of the maxima, `max` is taken of what the map has made, `pool` of a hidden layer before it.
         messages = [np.maximum(x[u] @ w["pool_weight"] + w["pool_bias"], 0) if aggregate == "pool" else x[u] for u in heard]
-        if aggregate == "max":
-            messages = [message @ w["neighbour_weight"] for message in messages]
-        width = w["neighbour_weight"].shape[1 if aggregate == "max" else 0]
-        together = np.zeros(width)
+        together = np.zeros(w["neighbour_weight"].shape[0])
         if messages:
             together = np.mean(messages, axis=0) if aggregate == "mean" else np.max(messages, axis=0)
-        if aggregate != "max":
-            together = together @ w["neighbour_weight"]
-        y.append(together + x[v] @ w["root_weight"] + w["bias"])
+        y.append(together @ w["neighbour_weight"] + x[v] @ w["root_weight"] + w["bias"])
     return np.array(y)
 
 

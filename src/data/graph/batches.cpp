@@ -31,6 +31,25 @@ SparseRows rows_at(const SparseRows& all, const std::vector<int64_t>& nodes) {
   return {std::move(offsets), std::move(columns), std::move(values)};
 }
 
+// Where more than this share is not zero, a dense product is the faster one; what it may cost in memory; and small ones are fast either way.
+constexpr double dense_from_share = 0.08;
+constexpr int64_t dense_from_cells = 1 << 20, most_dense_cells = int64_t{1} << 30;
+
+bool better_dense(const Graph& graph) {
+  const int64_t cells = graph.nodes * graph.attributes;
+  return cells >= dense_from_cells && cells <= most_dense_cells &&
+         static_cast<double>(graph.sparse.columns.size()) >= dense_from_share * static_cast<double>(cells);
+}
+
+torch::Tensor made_dense(const Graph& graph) {
+  torch::Tensor all = at::zeros({graph.nodes, graph.attributes}, torch::kFloat32);
+  float* cells = all.data_ptr<float>();
+  for (int64_t node = 0; node < graph.nodes; ++node) {
+    for (int64_t i = graph.sparse.offsets[node]; i < graph.sparse.offsets[node + 1]; ++i) cells[node * graph.attributes + graph.sparse.columns[i]] = graph.sparse.values[i];
+  }
+  return all;
+}
+
 // Among what a block reads, what it writes.
 torch::Tensor ids_of_targets(const torch::Tensor& source_ids, const Adjacency& block) {
   if (block.own.defined()) return source_ids.index_select(0, block.own);
@@ -40,7 +59,9 @@ torch::Tensor ids_of_targets(const torch::Tensor& source_ids, const Adjacency& b
 }  // namespace
 
 GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtype dtype) : graph_(graph), device_(device), dtype_(dtype) {
-  if (graph.is_sparse()) {
+  if (graph.is_sparse() && better_dense(graph)) {
+    attributes_.dense = made_dense(graph).to(device, dtype);
+  } else if (graph.is_sparse()) {
     attributes_.sparse = Adjacency::of(graph.sparse, nullptr, graph.attributes, device, dtype);
   } else if (graph.dense.empty()) {
     attributes_.dense = at::empty({graph.nodes, graph.attributes}, at::TensorOptions(device).dtype(dtype));

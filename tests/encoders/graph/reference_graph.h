@@ -93,23 +93,4 @@ inline void set_weights(torch::nn::Module& module, const std::string& prefix, co
   }
 }
 
-// `max`: the largest neighbour, channel by channel, 0 where there is none. Node by node, by the block's own arrays.
-inline torch::Tensor largest_neighbours(const MessageBlock& block, const torch::Tensor& x) {
-  torch::Tensor y = at::zeros({block.targets, x.size(1)}, x.options());
-  for (int64_t v = 0; v < block.targets; ++v) {
-    for (int64_t e = block.offsets[v]; e < block.offsets[v + 1]; ++e) {
-      const torch::Tensor heard = x[block.neighbours[e]];
-      y[v].copy_(e == block.offsets[v] ? heard : at::maximum(y[v], heard));
-    }
-  }
-  return y;
-}
-
-// What a layer of the reference says before norm and activation. The reference takes `max` of what the map has made, we take it of what
-// neighbours say and map it then (as `mean` and `pool` do): for it the formula stands here.
-inline torch::Tensor sage_max(const nlohmann::json& weights, const torch::Tensor& x) {
-  return at::mm(largest_neighbours(*reference_block(), x), reference_tensor(weights["neighbour_weight"])) +
-         at::mm(x, reference_tensor(weights["root_weight"])) + reference_tensor(weights["bias"]);
-}
-
 }  // namespace l0gm::testing_tools

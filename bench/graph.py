@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Makes the figures of docs/results/graph.md: every run by the l0gm program, finished runs are kept and skipped as long as configuration and
+settings are the same (remove the folder after a change of the program).
+
+Usage: bench/graph.py [tune|nodes|attributes|planted|links|arxiv ...] [--jobs 2] [--device cpu] [--out runs/graph]
+Prints one Markdown section per part; three seeds, mean ± standard deviation. Needs the graph files (L0GM_DATA). Speed: bench/graph_speed.py.
+"""
+
+import argparse
+import statistics
+from pathlib import Path
+
+from runs import ROOT, Cell, Runs, mean, table
+
+EXAMPLES = ROOT / "examples" / "graph"
+CONFIGS = {"computers": EXAMPLES / "computers.toml", "cs": EXAMPLES / "cs.toml"}
+DENSE = {"gate.unit": "none"}
+RANDOM = {"gate.logits": "static", "gate.static_by": "random"}
+MAGNITUDE = {"gate.logits": "static", "gate.static_by": "magnitude"}
+SHARES = (0.5, 0.25, 0.125, 0.0625)
+HIDDEN = 512
+
+
+def spread(results: list[dict], split: str, key: str, digits: int = 4, factor: float = 1) -> str:
+    values = [factor * result[split][key] for result in results]
+    return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else f"{values[0]:.{digits}f}"
+
+
+def row(label: str, results: list[dict]) -> list[str]:
+    open_units = sorted({result["test"]["open_units"] for result in results})
+    return [label, "-".join(str(count) for count in {open_units[0]: 0, open_units[-1]: 0}), f"{mean(results, 'test', 'parameters'):,.0f}",
+            spread(results, "test", "accuracy", 2, 100), spread(results, "test", "nll", 3), spread(results, "test", "ece", 4),
+            f"{mean(results, 'test', 'ece_floor'):.4f}", spread(results, "test", "ece_scaled", 4), f"{mean(results, 'valid', 'nll'):.3f}"]
+
+
+HEAD = ["", "open", "parameters", "accuracy %", "NLL", "ECE", "floor", "ECE calibrated", "valid NLL"]
+
+
+def tune(runs: Runs) -> None:
+    choices = {
+        "example": {}, "lr .003": {"train.lr": 0.003}, "lr .005": {"train.lr": 0.005}, "lr .0005": {"train.lr": 0.0005},
+        "wd 0": {"train.weight_decay": 0}, "wd .01": {"train.weight_decay": 0.01}, "wd .1": {"train.weight_decay": 0.1},
+        "epochs x2": None, "epochs x.5": None, "dropout .3": {"model.dropout": 0.3}, "dropout .5": {"model.dropout": 0.5}, "dropout .7": {"model.dropout": 0.7},
+        "interface .3": {"model.interface_dropout": 0.3}, "interface .7": {"model.interface_dropout": 0.7},
+        "smoothing 0": {"train.label_smoothing": 0}, "smoothing .05": {"train.label_smoothing": 0.05},
+        "depth 2": {"model.depth": 2}, "depth 3": {"model.depth": 3}, "residual": {"graph.residual": "linear"}, "no residual": {"graph.residual": "none"},
+        "last batch": {"graph.last_norm": "batch"}, "last layer": {"graph.last_norm": "layer"}, "norm batch": {"graph.norm": "batch"},
+        "ema .995": {"train.ema": 0.995}, "ema .9": {"train.ema": 0.9}, "features standard": {"graph.features": "standard"}, "features raw": {"graph.features": "raw"},
+        "clip 0": {"train.clip": 0}, "drop edge .2": {"graph.drop_edge": 0.2}, "sage": {"model.name": "sage"}, "gat": {"model.name": "gat"},
+        "members 4": {"model.members": 4},
+    }
+    for name, config in CONFIGS.items():
+        epochs = 400 if name == "computers" else 200
+        choices["epochs x2"], choices["epochs x.5"] = {"train.epochs": 2 * epochs}, {"train.epochs": epochs // 2}
+        cells = [Cell(f"tune-{name}-{kind}-{choice.replace(' ', '-')}", f"{choice}, {kind}", config, {**options, **gate})
+                 for choice, options in choices.items() for kind, gate in (("dense", DENSE), ("gate", {}))]
+        results = runs.all(cells)
+        print(f"### {name}: valid\n")
+        rows = [[cell.label, spread(results[cell.name], "valid", "accuracy", 2, 100), spread(results[cell.name], "valid", "nll", 4),
+                 spread(results[cell.name], "valid", "ece", 4)] for cell in cells]
+        table(["", "accuracy %", "NLL", "ECE"], sorted(rows, key=lambda item: item[2]))
+
+
+def nodes(runs: Runs) -> None:
+    for name, config in CONFIGS.items():
+        cells = [Cell(f"{name}-{model}", f"{model}, dense", config, {**DENSE, "model.name": model}) for model in ("gcn", "sage", "gat", "mlp")]
+        cells.append(Cell(f"{name}-layer-norm", "gcn, dense, layer norm at the interface", config, {**DENSE, "graph.last_norm": "layer"}))
+        for share in SHARES:
+            text, width = f"{100 * share:g} %", round(HIDDEN * share)
+            cells += [Cell(f"{name}-gate-{share}", f"gate {text}", config, {"gate.target_active": share}),
+                      Cell(f"{name}-narrow-{share}", f"narrower dense layer {text}", config, {**DENSE, "graph.last_width": width}),
+                      Cell(f"{name}-random-{share}", f"random mask {text}", config, {**RANDOM, "gate.target_active": share}),
+                      Cell(f"{name}-magnitude-{share}", f"magnitude mask {text}", config, {**MAGNITUDE, "gate.target_active": share})]
+        cells.append(Cell(f"{name}-gate-layer-norm", "gate 12.5 %, layer norm at the interface", config, {"graph.last_norm": "layer"}))
+        cells.append(Cell(f"{name}-group", "gate 12.5 %, blocks of 16 channels", config, {"gate.unit": "group", "graph.blocks": 32}))
+        cells.append(Cell(f"{name}-fine", "gate 12.5 %, per layer and channel", config, {"gate.unit": "fine"}))
+        results = runs.all(cells)
+        print(f"### {name}\n")
+        table(HEAD, [row(cell.label, results[cell.name]) for cell in cells])
+
+
+def attributes(runs: Runs) -> None:
+    for name, config in CONFIGS.items():
+        cells = [Cell(f"{name}-gcn", "all attributes", config, {**DENSE, "model.name": "gcn"})]
+        for share in (0.5, 0.25, 0.125, 0.0625, 0.03125):
+            text = f"{100 * share:g} %"
+            cells += [Cell(f"{name}-input-{share}", f"gate on the input, {text}", config, {"gate.attach": "input", "gate.target_active": share}),
+                      Cell(f"{name}-information-{share}", f"mutual information, {text}", config, {**DENSE, "graph.keep_attributes": share}),
+                      Cell(f"{name}-chance-{share}", f"chance, {text}", config, {**DENSE, "graph.keep_attributes": share, "graph.keep_by": "random"})]
+        results = runs.all(cells)
+        print(f"### {name}: raw attributes\n")
+        table(["", *HEAD[2:]], [[item for i, item in enumerate(row(cell.label, results[cell.name])) if i != 1] for cell in cells])
+
+
+def planted(runs: Runs) -> None:
+    config = EXAMPLES / "planted.toml"
+    size = {"data.rows": 20000}
+    cells = [Cell("planted-dense", "all 32", config, {**size, **DENSE}), Cell("planted-gate", "gate on the input", config, size),
+             Cell("planted-random", "random mask", config, {**size, **RANDOM}),
+             Cell("planted-magnitude", "magnitude mask", config, {**size, **MAGNITUDE}),
+             Cell("planted-information", "mutual information", config, {**size, **DENSE, "graph.keep_attributes": 0.25}),
+             Cell("planted-chance", "chance", config, {**size, **DENSE, "graph.keep_attributes": 0.25, "graph.keep_by": "random"})]
+    results = {}
+    for seed in range(3):  # another graph for every seed
+        for cell in cells:
+            own = Cell(f"{cell.name}-{seed}", cell.label, cell.config, {**cell.options, "data.split.seed": seed})
+            results.setdefault(cell.name, []).append(own)
+    trained = runs.all([own for cell in cells for own in results[cell.name]], seeds=range(1))
+    rows = []
+    for cell in cells:
+        every = [trained[own.name][0] for own in results[cell.name]]
+        found = [result["test"].get("planted") for result in every]
+        told = [f"{statistics.mean(item[key] for item in found):.2f}" if all(found) else "-" for key in ("precision", "recall")]
+        rows.append([cell.label, *told, spread(every, "test", "accuracy", 2, 100), spread(every, "test", "nll", 3)])
+    print("### planted-graph\n")
+    table(["8 of 32 attributes", "precision", "recall", "accuracy %", "NLL"], rows)
+
+
+def links(runs: Runs) -> None:
+    config = EXAMPLES / "links.toml"
+    cells = [Cell("links-dense", "dense", config, DENSE), Cell("links-gate", "gate 25 %", config, {}),
+             Cell("links-random", "random mask 25 %", config, RANDOM), Cell("links-dot", "dense, dot product", config, {**DENSE, "link.scorer": "dot"}),
+             Cell("links-mlp", "dense, no messages", config, {**DENSE, "model.name": "mlp"})]
+    results = runs.all(cells)
+    print("### Links of Amazon Computers\n")
+    table(["", "open", "AUC", "MRR", "hits@1", "hits@10", "NLL", "ECE"],
+          [[cell.label, str(results[cell.name][0]["test"]["open_units"]), *[spread(results[cell.name], "test", key) for key in
+            ("auc", "mrr", "hits_1", "hits_10", "nll", "ece")]] for cell in cells])
+
+
+def arxiv(runs: Runs) -> None:
+    config = EXAMPLES / "arxiv.toml"
+    sampled = {"graph.sampler": "neighbour", "graph.fanout": "[15,10,5]", "train.batch": 1024, "train.epochs": 12, "train.evaluate_every": 1,
+               "train.checkpoint_every": 4, "train.lr": 0.002, "train.ema": 0.995}
+    cells = []
+    for model in ("gcn", "sage"):
+        cells += [Cell(f"arxiv-{model}", f"{model}, full graph", config, {**DENSE, "model.name": model}),
+                  Cell(f"arxiv-{model}-sampled", f"{model}, sampled 15, 10, 5", config, {**DENSE, "model.name": model, **sampled}),
+                  Cell(f"arxiv-{model}-gate", f"{model}, full graph, gate 25 %", config, {"model.name": model}),
+                  Cell(f"arxiv-{model}-narrow", f"{model}, full graph, narrower last layer 25 %", config, {**DENSE, "model.name": model, "graph.last_width": 64})]
+    cells.append(Cell("arxiv-mlp", "mlp, full batch", config, {**DENSE, "model.name": "mlp"}))
+    results = runs.all(cells)
+    print("### arxiv-guesses\n")
+    table(HEAD, [row(cell.label, results[cell.name]) for cell in cells])
+
+
+PARTS = {"tune": tune, "nodes": nodes, "attributes": attributes, "planted": planted, "links": links, "arxiv": arxiv}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "l0gm")
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "graph")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    arguments = parser.parse_args()
+    runs = Runs(arguments.program, arguments.out, arguments.jobs, arguments.device)
+    for part in arguments.parts or [name for name in PARTS if name != "tune"]:
+        PARTS[part](runs)
+
+
+if __name__ == "__main__":
+    main()
