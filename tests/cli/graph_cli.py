@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from program import CliCase
+from program import ROOT, CliCase
 
 KEYS = ["units", "open_units", "parity_float64", "parity_float32", "rows_checked", "bytes", "bytes_dense", "figures", "encoder_narrowed"]
 NODES = 80
@@ -114,6 +114,39 @@ class CompactGraph(GraphCase):
         self.refused("predict", "model.l0gm", "new.toml", "-o", "out.x", says=["lacks 1 of the 3 attributes", "age"])
         self.refused("compact", "run", "-o", "out.x", says=["has changed"])
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("out.")])
+
+
+class Examples(CliCase):
+    """The configurations of examples/graph, as a newcomer types them."""
+
+    def example(self, name):
+        return os.path.join(ROOT, "examples", "graph", name)
+
+    def test_planted_attributes_are_found(self):
+        self.run_program("train", self.example("planted.toml"), "--out", "run", "--threads", "1")
+        result = json.loads(self.run_program("eval", "run", "--json")[0])
+        self.assertEqual((result["planted"]["precision"], result["planted"]["recall"]), (1, 1), result["planted"])
+        self.assertGreater(result["accuracy"], 0.85)
+
+    def test_made_products(self):
+        options = ["graph.scale=0.0005", "model.hidden=16", "train.epochs=5", f"graph.cache={self.path('cache')}"]
+        for name, sampler in (("full", []), ("sampled", ["graph.sampler=neighbour", "train.batch=64"])):
+            words = [word for option in options + sampler for word in ("--set", option)]
+            self.run_program("train", self.example("products_like.toml"), "--out", name, "--threads", "1", *words)
+            result = json.loads(self.run_program("eval", name, "--json")[0])
+            self.assertEqual((result["nodes"], result["units"], result["open_units"]), (1225, 16, 2), name)
+
+    def test_real_graphs(self):
+        data = os.path.abspath(os.environ.get("L0GM_DATA", os.path.join(ROOT, "..", "shared", "data")))
+        if not os.path.exists(os.path.join(data, "graph", "amazon_computers")):
+            self.skipTest("Amazon Computers is not here: L0GM_DATA names a folder that has graph/")
+        small = ["model.hidden=32", "train.epochs=10", f"data.dir={data}", f"graph.cache={self.path('cache')}"]
+        for name, further in (("computers.toml", []), ("links.toml", ["train.epochs=3"])):
+            words = [word for option in small + further for word in ("--set", option)]
+            self.run_program("train", self.example(name), "--out", name + "-run", "--threads", "1", *words)
+            result = json.loads(self.run_program("eval", name + "-run", "--json")[0])
+            self.assertGreater(result["auc"], 0.7)
+            self.assertEqual("mrr" in result, name == "links.toml")
 
 
 if __name__ == "__main__":

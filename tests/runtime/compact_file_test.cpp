@@ -133,7 +133,9 @@ TEST(CompactFile, OtherFilesAreNamedForWhatTheyAre) {
   EXPECT_EQ(unless_refused(file.bytes(), "it is of format version 2, this program reads versions up to 1: use a newer l0gm"), "");
   file.manifest["format_version"] = 1;
   file.manifest["kind"] = "graph";
-  EXPECT_EQ(unless_refused(file.bytes(), "it is a model of kind 'graph', this program serves 'table'"), "");
+  EXPECT_EQ(unless_refused(file.bytes(), "this is a graph model: `l0gm predict` serves it, with LibTorch"), "");
+  file.manifest["kind"] = "text";
+  EXPECT_EQ(unless_refused(file.bytes(), "it is a model of kind 'text', this program serves 'table'"), "");
 }
 
 TEST(CompactFile, HashesTellDamage) {
