@@ -2,6 +2,7 @@
 #include "data/table/source.h"
 #include "evaluation/graph_speed.h"
 #include "evaluation/latency.h"
+#include "l0gm/error.h"
 
 namespace l0gm {
 
@@ -47,6 +48,7 @@ struct GraphArguments {
 
 void run_graph(const GraphArguments& arguments, const Common& common) {
   const Machine machine = arguments.machine.prepare();
+  if (RunFolder::is_run(arguments.what) && !arguments.assignments.empty()) throw UserError("--set changes a configuration; this is a finished run");
   const nlohmann::json result = RunFolder::is_run(arguments.what)
                                     ? measure_graph_inference(arguments.what, machine, arguments.options)
                                     : measure_graph_training(read_config(arguments.what, arguments.assignments), arguments.out, machine, arguments.options);

@@ -2,6 +2,8 @@
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/hash.h"
 #include "compact/narrow_graph.h"
 #include "data/graph/perturb.h"
@@ -33,13 +35,20 @@ const std::vector<int64_t>& nodes_of(const Graph& graph, const std::string& spli
   return nodes;
 }
 
+std::vector<int64_t> all_nodes(const Graph& graph) {
+  std::vector<int64_t> nodes(static_cast<size_t>(graph.nodes));
+  std::iota(nodes.begin(), nodes.end(), int64_t{0});
+  return nodes;
+}
+
 nlohmann::json report(LoadedGraph& run, const Graph& raw, const std::string& split, const Machine& machine) {
   const auto gates = [&] {
     const Graph graph = scale_attributes(raw, run.graph.scaling);
     const GraphTensors tensors(graph, machine.device, dtype_of(run.config.train.precision));
-    const auto batch = batch_of_nodes(*run.model, tensors, whole_block(graph), nodes_of(graph, split));
+    const bool links = run.config.graph.task == GraphTaskKind::links;  // their interface has all nodes
+    const auto batch = batch_of_nodes(*run.model, tensors, whole_block(graph), links ? all_nodes(graph) : nodes_of(graph, split));
     GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
-    run.model->forward(*batch, pass);
+    run.model->interface(*batch, pass);
     return pass.records().back().gated.gates.cpu();
   };
   nlohmann::json result = report_units(run, gates, nullptr);
@@ -84,6 +93,7 @@ nlohmann::json judge_perturbed_graph(NarrowedRun& narrowed, const Graph& raw, co
 nlohmann::json evaluate_links(LoadedGraph& run, const Graph& raw, const std::string& split, const Machine& machine) {
   const Graph graph = scale_attributes(raw, run.graph.scaling);
   const Config& config = run.config;
+  run.model->narrow(run.gate_state);
   LinkTask task(graph, config.graph, config.link, config.train.batch, static_cast<uint64_t>(config.train.seed),
                 static_cast<uint64_t>(config.data.split.seed), run.model, machine.device, dtype_of(config.train.precision));
   const Predictions predictions = task.predict(*run.model, run.gate_state, split);

@@ -57,6 +57,16 @@ class StepClock : public Observer {
   int64_t steps_ = 0;
 };
 
+// The folder is gone however measuring ends; one that was there before is refused and stays.
+struct Removed {
+  std::filesystem::path path;
+  bool was_there = std::filesystem::exists(path);
+  ~Removed() {
+    std::error_code ignored;
+    if (!was_there) std::filesystem::remove_all(path, ignored);
+  }
+};
+
 void reset_peak(const Machine& machine) {
 #ifdef L0GM_HAS_CUDA
   if (!machine.device.is_cuda()) return;
@@ -125,6 +135,7 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
   config.train.evaluate_every = config.train.checkpoint_every = config.train.epochs;
   StepClock clock;
   const std::atomic<bool> never = false;
+  const Removed folder{work};
   reset_peak(machine);
   train_graph(config, work, false, machine, {&clock}, never);
   std::vector<double> epochs = clock.epochs(clock.steps() / config.train.epochs);
@@ -132,7 +143,6 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
   nlohmann::json result = {{"what", work.string()}, {"peak_bytes_training", peak_bytes(machine)}, {"epoch_seconds", median(epochs)},
                            {"epochs", epochs.size()}, {"steps_per_epoch", clock.steps() / config.train.epochs}};
   result.update(measure_graph_inference(work, machine, options));
-  std::filesystem::remove_all(work);
   return result;
 }
 

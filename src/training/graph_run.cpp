@@ -42,15 +42,20 @@ GraphRecord record_of(const Graph& graph, const Config& config) {
   return record;
 }
 
+// Of each attribute, over training nodes.
 std::vector<float> mean_magnitudes(const Graph& graph) {
   std::vector<double> sum(static_cast<size_t>(graph.attributes), 0);
-  if (graph.is_sparse()) {
-    for (int64_t i = 0; i < graph.sparse.columns.size(); ++i) sum[static_cast<size_t>(graph.sparse.columns[i])] += std::abs(graph.sparse.values[i]);
-  } else {
-    for (int64_t i = 0; i < graph.dense.size(); ++i) sum[static_cast<size_t>(i % graph.attributes)] += std::abs(graph.dense[i]);
+  for (const int64_t node : graph.train) {
+    if (graph.is_sparse()) {
+      for (int64_t i = graph.sparse.offsets[node]; i < graph.sparse.offsets[node + 1]; ++i) {
+        sum[static_cast<size_t>(graph.sparse.columns[i])] += std::abs(graph.sparse.values[i]);
+      }
+    } else {
+      for (int64_t i = 0; i < graph.attributes; ++i) sum[static_cast<size_t>(i)] += std::abs(graph.dense[node * graph.attributes + i]);
+    }
   }
   std::vector<float> mean;
-  for (const double s : sum) mean.push_back(static_cast<float>(s / static_cast<double>(graph.nodes)));
+  for (const double s : sum) mean.push_back(static_cast<float>(s / static_cast<double>(graph.train.size())));
   return mean;
 }
 
@@ -61,13 +66,28 @@ void require_same_data(GraphRecord stored, GraphRecord given, const std::filesys
   throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
 }
 
-void check_options(const Config& config) {
+// What would have no effect, or would only be refused once the run has started.
+void check_options(const Config& config, const Machine& machine) {
   if (!config.distill.from.empty()) throw UserError("distill.from: soft labels are for tables so far; remove it");
   const GraphOptions& graph = config.graph;
   if (graph.drop_edge > 0 && graph.sampler != SamplerKind::full) {
     throw UserError(fmt::format("graph.drop_edge = {} goes with graph.sampler = full; `{}` leaves edges out by itself", graph.drop_edge,
                                 name_of_enum(graph.sampler)));
   }
+  const bool maximum = config.model.name == ModelName::sage && graph.aggregate != Aggregate::mean;
+  if (graph.messages == GraphPrecision::bfloat16) {
+    if (!machine.device.is_cuda()) throw UserError("graph.messages = bfloat16 works on a GPU only: use --device cuda, or graph.messages = float32");
+    if (maximum || (config.model.name != ModelName::gcn && config.model.name != ModelName::sage)) {
+      throw UserError("graph.messages = bfloat16 is for gcn and for sage with graph.aggregate = mean; remove it");
+    }
+  }
+  if (maximum && graph.self_loops.value_or(false)) {
+    throw UserError(fmt::format("graph.self_loops = true has no effect on graph.aggregate = {}: sage reads the node itself by weights of its own. Remove it.",
+                                name_of_enum(graph.aggregate)));
+  }
+  if (graph.task != GraphTaskKind::links) return;
+  if (config.train.class_weights != ClassWeights::none) throw UserError("train.class_weights weighs classes of nodes; graph.task = links has none. Remove it.");
+  if (graph.inference_rows > 0) throw UserError("graph.inference_rows is for classes of nodes; graph.task = links encodes the whole graph at once. Remove it.");
 }
 
 }  // namespace
@@ -108,7 +128,7 @@ GraphRecord GraphRecord::from_json(const nlohmann::json& json) {
 bool train_graph(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
                  const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
-  check_options(config);
+  check_options(config, machine);
   const Graph raw = load_graph(config.data, config.graph);
   if (raw.valid.empty() && config.graph.task == GraphTaskKind::nodes) {
     throw UserError(fmt::format("{} has no validation nodes: the best checkpoint is picked on them", raw.name));
@@ -157,8 +177,10 @@ Graph load_run_graph(const LoadedGraph& run) {
   Graph graph = load_graph(run.config.data, run.config.graph);
   require_unchanged(run.folder, run.graph.files, graph.files);
   if (graph.nodes != run.graph.nodes || graph.edges() != run.graph.edges || hash_of(graph.train) != run.graph.training_nodes) {
-    throw UserError(fmt::format("{} is not the graph that {} was trained on: {} nodes and {} edges, then {} and {}", graph.name,
-                                run.folder.path().string(), graph.nodes, graph.edges(), run.graph.nodes, run.graph.edges));
+    const bool sizes = graph.nodes != run.graph.nodes || graph.edges() != run.graph.edges;
+    throw UserError(fmt::format("{} is not the graph that {} was trained on: {}", graph.name, run.folder.path().string(),
+                                sizes ? fmt::format("{} nodes and {} edges, then {} and {}", graph.nodes, graph.edges(), run.graph.nodes, run.graph.edges)
+                                      : "other nodes are its training nodes"));
   }
   return graph;
 }

@@ -11,7 +11,7 @@ namespace l0gm {
 
 namespace {
 
-constexpr uint64_t drop_stream = 0x64726f70, order_stream = 0x6f72646572;  // numbers of their own
+constexpr uint64_t drop_stream = 0x64726f70;  // numbers of its own
 constexpr int64_t plans_ahead = 4;
 
 // Some rows of a matrix, as a block of its own.
@@ -50,7 +50,7 @@ GraphEncoder& graph_encoder(Model& model) { return dynamic_cast<GraphEncoder&>(m
 
 GraphTask::GraphTask(const Graph& graph, const GraphOptions& options, int64_t batch, uint64_t seed, std::shared_ptr<Model> model,
                      torch::Device device, torch::Dtype dtype)
-    : graph_(graph), options_(options), batch_(batch), seed_(seed), model_(std::move(model)), tensors_(graph, device, dtype), whole_(whole_block(graph)) {
+    : graph_(graph), options_(options), seed_(seed), order_(graph.train, batch, seed), model_(std::move(model)), tensors_(graph, device, dtype), whole_(whole_block(graph)) {
   const GraphEncoder& encoder = graph_encoder(*model_);
   if (options.sampler == SamplerKind::full || encoder.shape().kind == ConvolutionKind::linear) return;
   std::shared_ptr<const GraphSampler> sampler = make_sampler(graph, options, static_cast<int64_t>(encoder.layers()), batch, seed);
@@ -60,7 +60,7 @@ GraphTask::GraphTask(const Graph& graph, const GraphOptions& options, int64_t ba
 int64_t GraphTask::steps_per_epoch() const {
   if (prefetcher_ != nullptr) return prefetcher_->steps_per_epoch();
   if (options_.sampler == SamplerKind::full) return 1;
-  return (static_cast<int64_t>(graph_.train.size()) + batch_ - 1) / batch_;  // mlp: rows in a fresh order every epoch
+  return order_.steps();  // mlp: nodes in a fresh order every epoch
 }
 
 std::shared_ptr<GraphBatch> GraphTask::full_batch(int64_t epoch) {
@@ -85,13 +85,7 @@ std::shared_ptr<GraphBatch> GraphTask::all_training_nodes() {
 std::shared_ptr<Batch> GraphTask::training_batch(int64_t epoch, int64_t index) {
   if (prefetcher_ != nullptr) return tensors_.batch(prefetcher_->take(epoch, index));
   if (options_.sampler == SamplerKind::full) return full_batch(epoch);
-  RandomStream random(seed_, mix_key(order_stream, static_cast<uint64_t>(epoch)));
-  const std::vector<int64_t> order = random.permutation(static_cast<int64_t>(graph_.train.size()));
-  std::vector<int64_t> nodes;
-  for (int64_t i = index * batch_; i < std::min((index + 1) * batch_, static_cast<int64_t>(order.size())); ++i) {
-    nodes.push_back(graph_.train[static_cast<size_t>(order[static_cast<size_t>(i)])]);
-  }
-  return batch_of_nodes(*model_, tensors_, whole_, nodes);
+  return batch_of_nodes(*model_, tensors_, whole_, order_.batch(epoch, index));
 }
 
 // Batches are made outside of inference mode: training may use them, too.

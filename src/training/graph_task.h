@@ -5,6 +5,7 @@
 
 #include "data/graph/batches.h"
 #include "data/graph/sampler.h"
+#include "data/graph/sampling.h"
 #include "encoders/graph/graph_encoder.h"
 #include "training/task.h"
 
@@ -26,8 +27,8 @@ class GraphTask : public Task {
   std::shared_ptr<GraphBatch> all_training_nodes();  // with their whole neighbourhoods
   const Graph& graph_;
   GraphOptions options_;
-  int64_t batch_;
   uint64_t seed_;
+  EpochOrder order_;
   std::shared_ptr<Model> model_;
   GraphTensors tensors_;
   std::shared_ptr<const MessageBlock> whole_;

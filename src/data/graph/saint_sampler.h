@@ -34,7 +34,7 @@ std::vector<int64_t> draw_subgraph(const SubgraphLaw& law, std::span<const uint8
 std::vector<uint8_t> mark_training(const Graph& graph);  // per node: 1 in training
 
 // Subgraphs as batches (GraphSAINT, Zeng et al. 2020): one square block for all layers. With C the chance of being in a subgraph, an edge
-// weighs C_v / C_uv, which makes neighbour sums unbiased; an example weighs 1 / C_v, which makes the loss so; the latter times a constant
+// weighs C_v / C_uv, which makes neighbour sums unbiased; an example weighs 1 / C_v, which makes the sum of losses so (the trainer divides by the sum of weights); the latter times a constant
 // that gives the examples of a step the mean weight 1. Exact for `node` and `edge`, estimated for `walk`.
 class SaintSampler : public GraphSampler {
  public:

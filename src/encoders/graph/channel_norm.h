@@ -7,8 +7,8 @@
 namespace l0gm {
 
 // Normalisation of a layer's channels. `batch` uses the step's own statistics in training and stored ones in evaluation; those are measured
-// by a pass of their own over the rows that training computes (collect), not averaged over steps: sampled neighbourhoods and dropout would
-// give them another spread than evaluation sees.
+// by a pass of their own over the rows that training computes (collect), with whole neighbourhoods and with training's dropout, not averaged
+// over steps: sampled neighbourhoods would give them another spread.
 class ChannelNorm : public torch::nn::Module {
  public:
   ChannelNorm(Norm kind, int64_t channels);

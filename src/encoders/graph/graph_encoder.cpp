@@ -109,7 +109,7 @@ torch::Tensor GraphEncoder::layer(size_t index, const std::shared_ptr<const Adja
   y = at::relu(layer.norm->forward(y));
   if (index + 1 == layers_.size()) return y;
   if (!layer_sites_.empty()) y = pass.apply(*layer_sites_[index], y, {}, ids);
-  return is_training() ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;
+  return is_training() || collecting_ ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;
 }
 
 torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
@@ -131,6 +131,7 @@ torch::Tensor GraphEncoder::propagate_ahead(const GraphBatch& batch) const {
 
 bool GraphEncoder::collect_statistics(bool on) {
   bool any = false;
+  collecting_ = on;
   for (const Layer& layer : layers_) {
     layer.norm->collect(on);
     any = any || layer.norm->collects();

@@ -52,7 +52,8 @@ class GraphEncoder : public Encoder {
   torch::Tensor layer(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const torch::Tensor& ids, GatePass& pass);
   // What GraphBatch::propagated holds for this batch; undefined where nothing can be computed ahead.
   torch::Tensor propagate_ahead(const GraphBatch& batch) const;
-  // Whether forward() is to store statistics of batch norm; false as answer: there are none.
+  // Whether forward() is to store statistics of batch norm; false as answer: there are none. Meanwhile hidden layers drop out as in training:
+  // what follows the norm was trained behind the spread that dropout gives.
   bool collect_statistics(bool on);
   int64_t parameters_per_attribute() const;
   const GateSite* input_site() const { return input_site_.get(); }
@@ -72,6 +73,7 @@ class GraphEncoder : public Encoder {
   std::shared_ptr<GateSite> input_site_;                 // gate.attach = input
   std::vector<std::shared_ptr<GateSite>> layer_sites_;   // fine units: of the hidden layers
   torch::Tensor unit_of_attribute_, attribute_sizes_;
+  bool collecting_ = false;                              // statistics of batch norm
   bool shared_input_gate_ = true;                        // one draw for all nodes
 };
 
