@@ -3,7 +3,8 @@
 settings are the same (remove the folder after a change of the program).
 
 Usage: bench/graph.py [tune|nodes|attributes|planted|links|arxiv ...] [--jobs 2] [--device cpu] [--out runs/graph]
-Prints one Markdown section per part; three seeds, mean ± standard deviation. Needs the graph files (L0GM_DATA). Speed: bench/graph_speed.py.
+Prints one Markdown section per part; three seeds, mean ± standard deviation. Needs the graph files (L0GM_DATA). Speed: `l0gm bench graph`,
+beside bench/peers/pyg_graph.py.
 """
 
 import argparse

@@ -2,10 +2,9 @@
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "base/hash.h"
 #include "compact/narrow_graph.h"
+#include "compact/node_list.h"
 #include "data/graph/perturb.h"
 #include "evaluation/evaluate.h"
 #include "evaluation/gate_report.h"
@@ -32,12 +31,6 @@ struct NarrowedRun {
 const std::vector<int64_t>& nodes_of(const Graph& graph, const std::string& split) {
   const std::vector<int64_t>& nodes = split == "valid" ? graph.valid : split == "test" ? graph.test : graph.train;
   if (nodes.empty()) throw UserError(fmt::format("{} has no {} nodes", graph.name, split));
-  return nodes;
-}
-
-std::vector<int64_t> all_nodes(const Graph& graph) {
-  std::vector<int64_t> nodes(static_cast<size_t>(graph.nodes));
-  std::iota(nodes.begin(), nodes.end(), int64_t{0});
   return nodes;
 }
 

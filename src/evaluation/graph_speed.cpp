@@ -13,6 +13,7 @@
 #endif
 
 #include "compact/narrow_graph.h"
+#include "compact/node_list.h"
 #include "data/graph/source.h"
 #include "l0gm/error.h"
 #include "training/graph_run.h"
@@ -100,12 +101,6 @@ double time_inference(Model& model, const GateState& state, const GraphBatch& ba
     if (run >= options.warmup) seconds.push_back(seconds_since(start));
   }
   return median(seconds);
-}
-
-std::vector<int64_t> all_nodes(const Graph& graph) {
-  std::vector<int64_t> nodes(static_cast<size_t>(graph.nodes));
-  std::iota(nodes.begin(), nodes.end(), int64_t{0});
-  return nodes;
 }
 
 nlohmann::json time_run(LoadedGraph& run, const Graph& graph, const Machine& machine, const GraphSpeedOptions& options) {

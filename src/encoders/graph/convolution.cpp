@@ -58,7 +58,7 @@ class LinearConvolution : public Convolution {
   }
   void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) override { keep_inputs(weight_, kept, values); }
 
- private:
+ protected:
   torch::Tensor weight_, bias_;
 };
 
@@ -66,12 +66,9 @@ class LinearConvolution : public Convolution {
 bool aggregates_first(const LayerRows& x, int64_t outputs) { return x.rows.dense.defined() && x.width() <= outputs; }
 
 // D^-1/2 (A + I) D^-1/2 x W + b (Kipf and Welling, 2017).
-class GcnConvolution : public Convolution {
+class GcnConvolution : public LinearConvolution {
  public:
-  GcnConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options) : options_(options) {
-    weight_ = register_parameter("weight", glorot(inputs, outputs));
-    bias_ = register_parameter("bias", at::zeros({outputs}));
-  }
+  GcnConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options) : LinearConvolution(inputs, outputs), options_(options) {}
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
     if (x.propagated.defined()) return at::addmm(bias_, x.propagated, x.scaled(weight_));
     if (aggregates_first(x, outputs())) return at::addmm(bias_, aggregated(block, x.rows.dense), x.scaled(weight_));
@@ -80,14 +77,6 @@ class GcnConvolution : public Convolution {
   torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
     return aggregates_first(x, outputs()) ? aggregated(block, x.rows.dense) : torch::Tensor{};
   }
-  int64_t outputs() const override { return weight_.size(1); }
-  int64_t parameters_per_output() const override { return weight_.size(0) + 1; }
-  int64_t parameters_per_input() const override { return weight_.size(1); }
-  void narrow_outputs(const torch::Tensor& kept) override {
-    keep_part(weight_, 1, kept);
-    keep_part(bias_, 0, kept);
-  }
-  void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) override { keep_inputs(weight_, kept, values); }
 
  private:
   torch::Tensor aggregated(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
@@ -101,7 +90,6 @@ class GcnConvolution : public Convolution {
     return propagate(block, x, scales, options_.bfloat16);
   }
   ConvolutionOptions options_;
-  torch::Tensor weight_, bias_;
 };
 
 // mean (or maximum) over neighbours W_neighbour + x W_root + b (Hamilton et al., 2017); pool: the maximum of relu(x W_pool + b_pool).
