@@ -2,16 +2,19 @@
 """Makes the figures of docs/results/graph.md: every run by the l0gm program, finished runs are kept and skipped as long as configuration and
 settings are the same (remove the folder after a change of the program).
 
-Usage: bench/graph.py [tune|nodes|attributes|planted|links|arxiv ...] [--jobs 2] [--device cpu] [--out runs/graph]
-Prints one Markdown section per part; three seeds, mean ± standard deviation. Needs the graph files (L0GM_DATA). Speed: `l0gm bench graph`,
-beside bench/peers/pyg_graph.py.
+Usage: bench/graph.py [tune|nodes|attributes|planted|links|arxiv|speed ...] [--jobs 2] [--device cpu] [--out runs/graph]
+Prints one Markdown section per part; three seeds, mean ± standard deviation. Needs the graph files (L0GM_DATA). `speed` wants a machine with
+nothing else to do; it times PyTorch Geometric (bench/peers/pyg_graph.py, run by --peers) on the same graphs in the same run.
 """
 
 import argparse
+import json
+import math
 import statistics
+import subprocess
 from pathlib import Path
 
-from runs import ROOT, Cell, Runs, mean, table
+from runs import PEERS, ROOT, Cell, Runs, assignments, mean, table
 
 EXAMPLES = ROOT / "examples" / "graph"
 CONFIGS = {"computers": EXAMPLES / "computers.toml", "cs": EXAMPLES / "cs.toml"}
@@ -38,27 +41,34 @@ HEAD = ["", "open", "parameters", "accuracy %", "NLL", "ECE", "floor", "ECE cali
 
 
 def tune(runs: Runs) -> None:
-    choices = {
-        "example": {}, "lr .003": {"train.lr": 0.003}, "lr .005": {"train.lr": 0.005}, "lr .0005": {"train.lr": 0.0005},
-        "wd 0": {"train.weight_decay": 0}, "wd .01": {"train.weight_decay": 0.01}, "wd .1": {"train.weight_decay": 0.1},
-        "epochs x2": None, "epochs x.5": None, "dropout .3": {"model.dropout": 0.3}, "dropout .5": {"model.dropout": 0.5}, "dropout .7": {"model.dropout": 0.7},
-        "interface .3": {"model.interface_dropout": 0.3}, "interface .7": {"model.interface_dropout": 0.7},
-        "smoothing 0": {"train.label_smoothing": 0}, "smoothing .05": {"train.label_smoothing": 0.05},
-        "depth 2": {"model.depth": 2}, "depth 3": {"model.depth": 3}, "residual": {"graph.residual": "linear"}, "no residual": {"graph.residual": "none"},
-        "last batch": {"graph.last_norm": "batch"}, "last layer": {"graph.last_norm": "layer"}, "norm batch": {"graph.norm": "batch"},
-        "ema .995": {"train.ema": 0.995}, "ema .9": {"train.ema": 0.9}, "features standard": {"graph.features": "standard"}, "features raw": {"graph.features": "raw"},
-        "clip 0": {"train.clip": 0}, "drop edge .2": {"graph.drop_edge": 0.2}, "sage": {"model.name": "sage"}, "gat": {"model.name": "gat"},
-        "members 4": {"model.members": 4},
+    """One change at a time, dense and gated, judged by validation nodes alone: test nodes are not looked at."""
+    anywhere = {
+        "example": {}, "wd .1": {"train.weight_decay": 0.1}, "wd .5": {"train.weight_decay": 0.5}, "wd 2": {"train.weight_decay": 2},
+        "lr .003": {"train.lr": 0.003}, "dropout .7": {"model.dropout": 0.7}, "interface 0": {"model.interface_dropout": 0},
+        "interface .2": {"model.interface_dropout": 0.2}, "interface .7": {"model.interface_dropout": 0.7},
+        "smoothing 0": {"train.label_smoothing": 0}, "smoothing .05": {"train.label_smoothing": 0.05}, "smoothing .1": {"train.label_smoothing": 0.1},
+        "last batch": {"graph.last_norm": "batch"}, "drop edge .3": {"graph.drop_edge": 0.3}, "ema .9": {"train.ema": 0.9},
     }
+    gated = {
+        "anneal .35": {"schedule.anneal_until": 0.35}, "anneal .2": {"schedule.anneal_until": 0.2},
+        "anneal .2, gate lr .15": {"schedule.anneal_until": 0.2, "train.gate_lr": 0.15},
+        "anneal .35, wd .5": {"schedule.anneal_until": 0.35, "train.weight_decay": 0.5},
+        "anneal .35, interface .2": {"schedule.anneal_until": 0.35, "model.interface_dropout": 0.2},
+        "one draw a step": {"gate.noise": "batch"},
+    }
+    of_set = {"computers": {"epochs 200": {"train.epochs": 200}, "depth 2": {"model.depth": 2}, "residual": {"graph.residual": "linear"}},
+              "cs": {"epochs 100": {"train.epochs": 100}, "depth 1": {"model.depth": 1}, "dropout .5": {"model.dropout": 0.5, "model.interface_dropout": 0.5}}}
+    cells = {name: [] for name in CONFIGS}
     for name, config in CONFIGS.items():
-        epochs = 400 if name == "computers" else 200
-        choices["epochs x2"], choices["epochs x.5"] = {"train.epochs": 2 * epochs}, {"train.epochs": epochs // 2}
-        cells = [Cell(f"tune-{name}-{kind}-{choice.replace(' ', '-')}", f"{choice}, {kind}", config, {**options, **gate})
-                 for choice, options in choices.items() for kind, gate in (("dense", DENSE), ("gate", {}))]
-        results = runs.all(cells)
-        print(f"### {name}: valid\n")
+        for kind, gate in (("dense", DENSE), ("gate", {"gate.target_active": SHARES[-1]})):
+            choices = {**anywhere, **of_set[name], **(gated if kind == "gate" else {})}
+            cells[name] += [Cell(f"tune-{name}-{kind}-{choice.replace(' ', '-')}", f"{kind}, {choice}", config, {**gate, **options})
+                            for choice, options in choices.items()]
+    results = runs.all([cell for of_name in cells.values() for cell in of_name], seeds=range(2), judge=False)
+    for name, of_name in cells.items():
+        print(f"### {name}: validation nodes\n")
         rows = [[cell.label, spread(results[cell.name], "valid", "accuracy", 2, 100), spread(results[cell.name], "valid", "nll", 4),
-                 spread(results[cell.name], "valid", "ece", 4)] for cell in cells]
+                 spread(results[cell.name], "valid", "ece", 4)] for cell in of_name]
         table(["", "accuracy %", "NLL", "ECE"], sorted(rows, key=lambda item: item[2]))
 
 
@@ -145,7 +155,66 @@ def arxiv(runs: Runs) -> None:
     table(HEAD, [row(cell.label, results[cell.name]) for cell in cells])
 
 
-PARTS = {"tune": tune, "nodes": nodes, "attributes": attributes, "planted": planted, "links": links, "arxiv": arxiv}
+# The same network on both sides: three convolutions of 256 channels without a residual, layer norm but in the last, dropout, one step an epoch.
+NETWORK = {**DENSE, "graph.residual": "none", "model.hidden": 256, "model.depth": 3, "model.dropout": 0.5, "model.interface_dropout": 0.5}
+
+
+def own_speed(runs: Runs, config: Path, options: dict[str, object], graphs: Path) -> dict:
+    return runs.l0gm("bench", "graph", str(config), "--device", runs.device, "--out", str(runs.out / "speed"), "--epochs", "10", "--warmup", "2",
+                     *assignments({**NETWORK, **options, "graph.cache": graphs}))
+
+
+def peer_speed(runs: Runs, model: str, path: str, precision: str, graphs: Path) -> dict:
+    """On the file that our own run left in its cache."""
+    file, = graphs.glob("*.graph")
+    words = [str(file), "--model", model, "--path", path, "--device", runs.device, "--features", "raw", "--dtype", precision, "--json"]
+    done = subprocess.run([str(runs.peers), str(ROOT / "bench" / "peers" / "pyg_graph.py"), *words], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        raise RuntimeError(f"pyg_graph.py {' '.join(words)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def told(peer: dict, key: str, factor: float = 1, digits: int = 3) -> str:
+    return peer["error"] if "error" in peer else f"{factor * peer[key]:.{digits}f}"
+
+
+def beside_peer(runs: Runs, config: Path, options: dict[str, object], paths: tuple[str, ...], precisions: tuple[str, ...]) -> None:
+    rows, graphs = [], runs.out / "graphs" / f"{config.stem}-{options.get('graph.scale', 1)}"
+    for model in ("gcn", "sage"):
+        for precision in precisions:
+            own = own_speed(runs, config, {**options, "model.name": model, "graph.features": "raw", "graph.messages": precision}, graphs)
+            memory = f"{own['peak_bytes_training'] / 1e9:.1f}" if own["peak_bytes_training"] else "-"
+            rows.append([f"{model}, {precision}", "l0gm", f"{own['epoch_seconds']:.3f}", f"{own['as_trained']['seconds']:.3f}", memory, ""])
+            for path in paths:
+                peer = peer_speed(runs, model, path, precision, graphs)
+                ratio = "" if "error" in peer else (f"{own['epoch_seconds'] / peer['seconds_per_epoch']:.2f} / "
+                                                    f"{own['as_trained']['seconds'] / peer['seconds_of_inference']:.2f}")
+                rows.append([f"{model}, {precision}", f"PyTorch Geometric, {path}", told(peer, "seconds_per_epoch"), told(peer, "seconds_of_inference"),
+                             told(peer, "peak_bytes_training", 1e-9, 1) if memory != "-" else "-", ratio])
+    table(["", "", "seconds an epoch", "inference, s", "memory, GB", "ours / theirs"], rows)
+
+
+def speed(runs: Runs) -> None:
+    products = EXAMPLES / "products_like.toml"
+    if runs.device == "cuda":
+        print("### products-like at scale 1\n")
+        beside_peer(runs, products, {"graph.scale": 1}, ("csr-cached",), ("float32", "bfloat16"))
+        return
+    print("### arxiv-guesses on the CPU\n")
+    beside_peer(runs, EXAMPLES / "arxiv.toml", {}, ("csr", "csr-cached"), ("float32",))
+    print("### products-like: seconds an epoch\n")
+    rows, points = [], {}
+    for scale in (0.01, 0.03, 0.1):
+        for model in ("gcn", "sage"):
+            own = own_speed(runs, products, {"model.name": model, "graph.scale": scale}, runs.out / "graphs" / f"{products.stem}-{scale}")
+            points.setdefault(model, []).append((math.log(own["edges"]), math.log(own["epoch_seconds"])))
+            rows.append([f"{scale:g}", model, f"{own['nodes']:,}", f"{own['edges']:,}", f"{own['epoch_seconds']:.3f}", f"{own['as_trained']['seconds']:.3f}"])
+    table(["scale", "", "nodes", "edges", "seconds an epoch", "inference, s"], rows)
+    for model, pairs in points.items():
+        print(f"{model}: log-log slope of an epoch over edges {statistics.linear_regression(*zip(*pairs)).slope:.2f}\n")
+
+
+PARTS = {"tune": tune, "nodes": nodes, "attributes": attributes, "planted": planted, "links": links, "arxiv": arxiv, "speed": speed}
 
 
 def main() -> None:
@@ -155,8 +224,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "graph")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--peers", type=Path, default=PEERS, help="python with torch-geometric, for `speed`")
     arguments = parser.parse_args()
-    runs = Runs(arguments.program, arguments.out, arguments.jobs, arguments.device)
+    runs = Runs(arguments.program, arguments.out, arguments.jobs, arguments.device, peers=arguments.peers)
     for part in arguments.parts or [name for name in PARTS if name != "tune"]:
         PARTS[part](runs)
 

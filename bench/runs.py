@@ -28,8 +28,9 @@ class Cell:
 
 
 class Runs:
-    def __init__(self, program: Path, out: Path, jobs: int = 1, device: str = "cpu", perturb: bool = False) -> None:
-        self.program, self.out, self.jobs, self.device, self.perturb = program, out, jobs, device, perturb
+    def __init__(self, program: Path, out: Path, jobs: int = 1, device: str = "cpu", perturb: bool = False,
+                 peers: Path = PEERS) -> None:
+        self.program, self.out, self.jobs, self.device, self.perturb, self.peers = program, out, jobs, device, perturb, peers
 
     def l0gm(self, *words: str) -> dict:
         done = subprocess.run([str(self.program), "--quiet", "--json", *words], capture_output=True, text=True, check=False)
@@ -37,8 +38,8 @@ class Runs:
             raise RuntimeError(f"l0gm {' '.join(words)}: {done.stderr}")
         return json.loads(done.stdout)
 
-    def train(self, cell: Cell, seed: int) -> dict:
-        """Trains unless there is a finished run of that name, configuration and settings; returns {"valid": …, "test": …}."""
+    def train(self, cell: Cell, seed: int, judge: bool = True) -> dict:
+        """Trains unless there is a finished run of that name, configuration and settings; returns {"valid": …, "test": … when `judge`}."""
         folder, result = self.out / cell.name / str(seed), self.out / cell.name / f"{seed}.json"
         options = dict(cell.options)
         if cell.teacher:
@@ -49,21 +50,21 @@ class Runs:
             shutil.rmtree(folder, ignore_errors=True)
             threads = ["--threads", "1", "--device", self.device]
             valid = self.l0gm("train", str(cell.config), "--out", str(folder), "--seed", str(seed), *threads, *assignments(options))
-            test = self.l0gm("eval", str(folder), *threads, *(["--perturb"] if self.perturb else []))
+            test = self.l0gm("eval", str(folder), *threads, *(["--perturb"] if self.perturb else [])) if judge else None
             summary = json.loads((folder / "summary.json").read_text())
             result.write_text(json.dumps({"key": key, "valid": valid, "test": test, "seconds": summary["seconds"],
                                           "best_step": summary["best_step"], "steps": summary["steps"]}))
             print(f"{cell.name} seed {seed}: valid NLL {valid['nll']:.4f}, {valid['open_units']} open, {summary['seconds']:.0f} s", file=sys.stderr)
         return json.loads(result.read_text())
 
-    def all(self, cells: list[Cell], seeds: range = range(3)) -> dict[str, list[dict]]:
-        """Every cell with every seed, `jobs` at a time; teachers first."""
+    def all(self, cells: list[Cell], seeds: range = range(3), judge: bool = True) -> dict[str, list[dict]]:
+        """Every cell with every seed, `jobs` at a time; teachers first. Without `judge` nothing but validation is looked at."""
         teachers = list({cell.teacher.name: cell.teacher for cell in cells if cell.teacher}.values())
         results = {}
         for group in (teachers, cells):
             wanted = [(cell, seed) for cell in group for seed in seeds]
             with ThreadPoolExecutor(self.jobs) as pool:
-                done = list(pool.map(lambda item: self.train(*item), wanted))
+                done = list(pool.map(lambda item: self.train(*item, judge), wanted))
             for (cell, _), result in zip(wanted, done):
                 results.setdefault(cell.name, []).append(result)
         return {cell.name: results[cell.name][:len(seeds)] for cell in cells}
