@@ -1,5 +1,7 @@
 #include "training/config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -35,6 +37,8 @@ void apply_graph_defaults(OptionList& options, const Config& config) {
   for (const auto& [key, value] : graph_defaults) {
     if (!options.named(key)) options.set(std::string(key) + "=" + value);
   }
+  // A head over few open channels has to grow while the encoder must not overfit.
+  if (!options.named("train.head_lr")) options.set(fmt::format("train.head_lr={}", std::min(10 * config.train.lr, 0.03)));
   // One draw for all nodes: noise for every node and attribute costs more than the rest of the step.
   if (config.gate.attach == Attach::input && !options.named("gate.noise")) options.set("gate.noise=batch");
 }
@@ -66,6 +70,15 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
     throw UserError("gate.logits = static ranks the units during warm-up: it needs schedule.kind = anneal and schedule.warmup above 0");
   }
   return config;
+}
+
+std::string options_page() {
+  Config defaults;
+  std::string page = "# Options\n\nEvery option of a configuration file; `--set section.option=value` overrides it on the command line.\n"
+                     "This page is the output of `l0gm options`.\n" + OptionList::of(defaults).markdown();
+  page += "\n## Graphs\n\nWhere `data.source` is a graph, these defaults stand in place of those above:\n\n| option | default |\n|---|---|\n";
+  for (const auto& [key, value] : graph_defaults) page += fmt::format("| `{}` | `{}` |\n", key, value);
+  return page + "| `train.head_lr` | ten times `train.lr`, at most `0.03` |\n| `gate.noise` | `batch` where `gate.attach = input` |\n";
 }
 
 std::string to_toml(Config config) { return OptionList::of(config).toml(); }

@@ -47,7 +47,7 @@ struct GraphOptions {
   std::string cache;
 
   Norm norm = Norm::layer;
-  Norm last_norm = Norm::none;
+  Norm last_norm = Norm::batch;
   Residual residual = Residual::none;
   std::optional<int64_t> last_width;
   int64_t blocks = 16;

@@ -14,12 +14,16 @@ torch::Tensor LayerRows::times(const torch::Tensor& weight) const {
   return rows.dense.defined() ? at::mm(rows.dense, w) : propagate(rows.sparse, w, {});
 }
 
-torch::Tensor LayerRows::times_at_targets(const torch::Tensor& weight, const Adjacency& block) const {
+torch::Tensor LayerRows::times_at_targets(const torch::Tensor& weight, const Adjacency& block, const torch::Tensor& onto) const {
   const auto targets_of = [&](const torch::Tensor& x) {
     if (block.own.defined()) return x.index_select(0, block.own);
     return block.targets() == x.size(0) ? x : x.narrow(0, 0, block.targets());
   };
-  return rows.dense.defined() ? at::mm(targets_of(rows.dense), scaled(weight)) : targets_of(times(weight));
+  if (!rows.dense.defined()) {
+    const torch::Tensor y = targets_of(times(weight));
+    return onto.defined() ? y + onto : y;
+  }
+  return onto.defined() ? at::addmm(onto, targets_of(rows.dense), scaled(weight)) : at::mm(targets_of(rows.dense), scaled(weight));
 }
 
 torch::Tensor glorot(int64_t inputs, int64_t outputs) {
@@ -106,7 +110,10 @@ class SageConvolution : public Convolution {
     pool_bias_ = register_parameter("bias_pool", at::zeros({pooled}));
   }
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
-    return heard(block, x) + x.times_at_targets(root_, *block) + bias_;
+    // What stands is added to by the products themselves: sums of their own would pass over all rows once more.
+    torch::Tensor y = x.times_at_targets(root_, *block, bias_);
+    const auto [rows, weight] = heard(block, x);
+    return weight.defined() ? y.addmm_(rows, weight) : y.add_(rows);
   }
   torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
     return options_.aggregate == Aggregate::mean && aggregates_first(x, outputs()) ? mean(block, x.rows.dense) : torch::Tensor{};
@@ -136,21 +143,24 @@ class SageConvolution : public Convolution {
     }
     return propagate(block, x, scales, options_.bfloat16);
   }
-  torch::Tensor heard(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const {
+  struct Heard {
+    torch::Tensor rows, weight;  // their product; without a weight the rows themselves
+  };
+  Heard heard(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const {
     switch (options_.aggregate) {
       case Aggregate::mean:
-        if (x.propagated.defined()) return at::mm(x.propagated, x.scaled(neighbour_));
-        if (aggregates_first(x, outputs())) return at::mm(mean(block, x.rows.dense), x.scaled(neighbour_));
-        return mean(block, x.times(neighbour_));
+        if (x.propagated.defined()) return {x.propagated, x.scaled(neighbour_)};
+        if (aggregates_first(x, outputs())) return {mean(block, x.rows.dense), x.scaled(neighbour_)};
+        return {mean(block, x.times(neighbour_)), {}};
       case Aggregate::max: {
         if (!x.rows.dense.defined()) {
           throw UserError("graph.aggregate = max compares attributes, and these are stored sparse: set graph.features = \"standard\", which makes them "
                           "dense, or graph.aggregate = \"pool\"");
         }
         const torch::Tensor input = x.factor.defined() ? x.rows.dense * x.factor : x.rows.dense;
-        return at::mm(propagate_max(block, input), neighbour_);
+        return {propagate_max(block, input), neighbour_};
       }
-      case Aggregate::pool: return at::mm(propagate_max(block, at::relu(x.times(pool_) + pool_bias_)), neighbour_);
+      case Aggregate::pool: return {propagate_max(block, at::relu(x.times(pool_) + pool_bias_)), neighbour_};
     }
     return {};
   }

@@ -20,8 +20,8 @@ struct LayerRows {
   int64_t width() const { return rows.width(); }
   torch::Tensor scaled(const torch::Tensor& weight) const { return factor.defined() ? weight * factor.unsqueeze(1) : weight; }
   torch::Tensor times(const torch::Tensor& weight) const;  // rows * factor * weight, weight [width, out]
-  // The same for the rows that are a block's targets themselves.
-  torch::Tensor times_at_targets(const torch::Tensor& weight, const Adjacency& block) const;
+  // The same for the rows that are a block's targets themselves; `onto`: + rows [targets, out] or a bias [out].
+  torch::Tensor times_at_targets(const torch::Tensor& weight, const Adjacency& block, const torch::Tensor& onto = {}) const;
 };
 
 // What the convolutions of one model share.

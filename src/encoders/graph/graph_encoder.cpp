@@ -105,8 +105,8 @@ torch::Tensor GraphEncoder::layer(size_t index, const std::shared_ptr<const Adja
   const Layer& layer = layers_[index];
   const auto place = static_cast<int64_t>(index);
   torch::Tensor y = layer.convolution->forward(block, x, pass, attention_place + place);
-  if (layer.residual.defined()) y = y + (block ? x.times_at_targets(layer.residual, *block) : x.times(layer.residual));
-  y = at::relu(layer.norm->forward(y));
+  if (layer.residual.defined()) y = block ? x.times_at_targets(layer.residual, *block, y) : y + x.times(layer.residual);
+  y = layer.norm->forward(y).relu_();
   if (index + 1 == layers_.size()) return y;
   if (!layer_sites_.empty()) y = pass.apply(*layer_sites_[index], y, {}, ids);
   return is_training() || collecting_ ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;
