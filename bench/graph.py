@@ -109,12 +109,11 @@ def attributes(runs: Runs) -> None:
 
 def planted(runs: Runs) -> None:
     config = EXAMPLES / "planted.toml"
-    size = {"data.rows": 20000}
-    cells = [Cell("planted-dense", "all 32", config, {**size, **DENSE}), Cell("planted-gate", "gate on the input", config, size),
-             Cell("planted-random", "random mask", config, {**size, **RANDOM}),
-             Cell("planted-magnitude", "magnitude mask", config, {**size, **MAGNITUDE}),
-             Cell("planted-information", "mutual information", config, {**size, **DENSE, "graph.keep_attributes": 0.25}),
-             Cell("planted-chance", "chance", config, {**size, **DENSE, "graph.keep_attributes": 0.25, "graph.keep_by": "random"})]
+    cells = [Cell("planted-dense", "all 32", config, DENSE), Cell("planted-gate", "gate on the input", config),
+             Cell("planted-random", "random mask", config, RANDOM),
+             Cell("planted-magnitude", "magnitude mask", config, MAGNITUDE),
+             Cell("planted-information", "mutual information", config, {**DENSE, "graph.keep_attributes": 0.25}),
+             Cell("planted-chance", "chance", config, {**DENSE, "graph.keep_attributes": 0.25, "graph.keep_by": "random"})]
     results = {}
     for seed in range(3):  # another graph for every seed
         for cell in cells:

@@ -116,6 +116,16 @@ class CompactGraph(GraphCase):
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("out.")])
 
 
+class Links(GraphCase):
+    def test_links_of_a_graph_without_labels(self):
+        self.write("links.toml", self.read("own.toml").decode().replace('labels = "labels.csv"\n', "").replace("[graph]", '[graph]\ntask = "links"')
+                   + "batch = 16\n")
+        self.run_program("train", "links.toml", "--out", "run", "--threads", "1")
+        result = self.json("eval", "run")
+        self.assertGreater(result["auc"], 0.5)  # odd people know odd people
+        self.assertIn("mrr", result)
+
+
 class Examples(CliCase):
     """The configurations of examples/graph, as a newcomer types them."""
 

@@ -27,6 +27,8 @@ std::vector<int64_t> pick(const Graph& graph, const GraphOptions& options, uint6
   std::vector<int64_t> order;
   if (options.keep_by == KeepBy::random) {
     order = RandomStream(seed, draw_kept).permutation(graph.attributes);
+  } else if (graph.classes.empty()) {
+    throw UserError("graph.keep_attributes picks by mutual information with the class, and the nodes have no labels: set data.labels, or graph.keep_by = random");
   } else {
     const std::vector<double> information = attribute_information(graph);
     order.resize(static_cast<size_t>(graph.attributes));

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "data/graph/graph.h"
@@ -113,6 +115,13 @@ void check_attributes(const Graph& graph, const std::string& source) {
   }
 }
 
+void check_names(const Graph& graph, const std::string& source) {
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : graph.node_names) {
+    if (!seen.insert(name).second) fail(source, fmt::format("two nodes are called '{}'. Give each a name of its own.", name));
+  }
+}
+
 void check_labels(const Graph& graph, const std::string& source) {
   if (graph.labels.size() != graph.nodes) {
     fail(source, fmt::format("it has {} labels for {} nodes; give one for each node (-1 or nothing where it is not known).",
@@ -136,7 +145,7 @@ void check_part(const Graph& graph, const std::vector<int64_t>& part, std::strin
       fail(source, fmt::format("node {} is in the split twice (the second time in {}); it may be in one part only.", graph.node_name(node), name));
     }
     if (node < last) fail(source, fmt::format("its {} nodes are not in ascending order.", name));
-    if (graph.labels[node] < 0) {
+    if (graph.labels[node] < 0 && !graph.classes.empty()) {  // without classes nobody has a label, nor needs one
       fail(source, fmt::format("node {} is in the {} part of the split, but its label is missing. Add the label, or take the node out of "
                                "the split.", graph.node_name(node), name));
     }
@@ -154,6 +163,7 @@ void check_graph(const Graph& graph, const std::string& source, bool to_train) {
   if (!graph.node_names.empty() && static_cast<int64_t>(graph.node_names.size()) != graph.nodes) {
     fail(source, fmt::format("it has {} names for {} nodes.", graph.node_names.size(), graph.nodes));
   }
+  check_names(graph, source);
   check_structure(graph, source);
   check_attributes(graph, source);
   check_labels(graph, source);

@@ -215,6 +215,11 @@ void split_by_files(Graph& graph, const NodeNames& nodes, const DataOptions& opt
     if (!paths[i].empty()) *parts[i] = read_node_file(nodes, options, paths[i], static_cast<int>(i), taken);
   }
   if (!options.train.empty() && !options.valid.empty() && !options.test.empty()) return;
+  const auto unknown = std::find_if(graph.train.begin(), graph.train.end(), [&](int64_t node) { return graph.labels[node] < 0; });
+  if (unknown != graph.train.end()) {
+    const std::string name = nodes.names().empty() ? std::to_string(*unknown) : nodes.names()[static_cast<size_t>(*unknown)];
+    throw UserError(fmt::format("{} names node '{}', which has no label in {}. Add the label, or take the node out.", options.train, name, options.labels));
+  }
   std::vector<int64_t> pool = graph.train;
   for (int64_t node = 0; options.train.empty() && node < graph.nodes; ++node) {
     if (!taken.taken(node)) pool.push_back(node);
@@ -225,13 +230,15 @@ void split_by_files(Graph& graph, const NodeNames& nodes, const DataOptions& opt
 
 }  // namespace
 
-std::vector<std::pair<std::string, fs::path>> own_graph_files(const DataOptions& options) {
+std::vector<std::pair<std::string, fs::path>> own_graph_files(const DataOptions& options, bool labelled) {
   const std::array<std::pair<std::string, std::string>, 3> needed = {
       {{"edges", options.edges}, {"features", options.features}, {"labels", options.labels}}};
   std::vector<std::pair<std::string, fs::path>> files;
   for (const auto& [key, path] : needed) {
+    if (path.empty() && key == "labels" && !labelled) continue;
     if (path.empty()) {
-      throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. Your own graph needs data.edges, data.features and data.labels.", key));
+      throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. Your own graph needs data.edges, data.features and, unless graph.task is "
+                                  "links, data.labels.", key));
     }
     files.emplace_back(key, path);
   }

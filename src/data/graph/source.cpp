@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/hash.h"
 #include "base/log.h"
@@ -88,13 +89,26 @@ Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, co
   return recipe;
 }
 
-Recipe own_graph(const DataOptions& options, bool undirected) {
+// Links need no labels: without them every node is there to learn from, and links are what is held out.
+Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) {
   const SplitOptions& split = options.split;
+  const bool undirected = graph_options.undirected, labelled = !options.labels.empty() || graph_options.task != GraphTaskKind::links;
+  for (const auto& [key, value] : {std::pair("train", &options.train), std::pair("valid", &options.valid), std::pair("test", &options.test),
+                                   std::pair("split.column", &split.column), std::pair("label", &options.label)}) {
+    if (labelled || value->empty()) continue;
+    throw UserError(fmt::format("data.{} is set without data.labels: it divides or names labelled nodes, and graph.task = links needs none. Remove it.", key));
+  }
   return {.name = fs::path(options.edges).filename().string(),
-          .files = own_graph_files(options),
+          .files = own_graph_files(options, labelled),
           .options = {{"layout", "own"}, {"delimiter", options.delimiter}, {"label", options.label}, {"column", split.column},
                       {"drawn", {split.valid, split.test, split.seed}}, {"array", options.features.ends_with(".npy")}},
-          .make = [=] { return read_own_graph(options, undirected); }};
+          .make = [=] {
+            Graph graph = read_own_graph(options, undirected);
+            if (labelled) return graph;
+            graph.train.resize(static_cast<size_t>(graph.nodes));
+            std::iota(graph.train.begin(), graph.train.end(), int64_t{0});
+            return graph;
+          }};
 }
 
 Recipe own_stored_graph(const DataOptions& options, bool undirected) {
@@ -186,7 +200,7 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
     return made;
   }
   if (entry.name == "products-like") return prepare(products_like(options, graph), graph);
-  if (entry.name == "graph") return prepare(own_graph(options, graph.undirected), graph);
+  if (entry.name == "graph") return prepare(own_graph(options, graph), graph);
   if (entry.own) return prepare(own_stored_graph(options, graph.undirected), graph);
   return prepare(catalogue_graph(entry, options, graph.undirected), graph);
 }

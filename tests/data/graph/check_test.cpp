@@ -36,6 +36,7 @@ TEST(CheckGraph, Structure) {
   expect_refused(false, neighbours({-1, 0, 2, 1, 3, 2}), "node 0");
   expect_refused(false, neighbours({2, 0, 2, 1, 3, 2}), "both directions");
   expect_refused(false, [](Graph& graph) { graph.node_names = {"a"}; }, "1 names for 4 nodes");
+  expect_refused(false, [](Graph& graph) { graph.node_names = {"a", "b", "a", "d"}; }, "two nodes are called 'a'");
 }
 
 TEST(CheckGraph, Attributes) {

@@ -108,6 +108,9 @@ TEST_F(OwnGraph, SplitByFilesAndTheRestDrawn) {
   expect_refused("valid.csv names no node");
   options.valid = write("valid.csv", "node\nfay\n");
   expect_refused("node fay is in the validation part of the split, but its label is missing");
+  options.valid.clear();
+  options.train = write("train.csv", "node\nann\nfay\n");
+  expect_refused("train.csv names node 'fay', which has no label in ");
 }
 
 TEST_F(OwnGraph, EdgesThatDoNotFit) {
@@ -153,11 +156,15 @@ TEST_F(OwnGraph, LabelsThatDoNotFit) {
 }
 
 TEST_F(OwnGraph, FilesThatAreNotNamed) {
-  EXPECT_EQ(own_graph_files(options).size(), 3u);
+  const std::string labels = std::exchange(options.labels, "");
+  EXPECT_EQ(own_graph_files(options, false).size(), 2u);
+  EXPECT_NE(message_of<UserError>([&] { own_graph_files(options, true); }).find("data.labels is not set"), std::string::npos);
+  options.labels = labels;
+  EXPECT_EQ(own_graph_files(options, true).size(), 3u);
   options.test = "test.csv";
-  EXPECT_EQ(own_graph_files(options).back().first, "test");
+  EXPECT_EQ(own_graph_files(options, true).back().first, "test");
   options.features.clear();
-  EXPECT_NE(message_of<UserError>([&] { own_graph_files(options); }).find("data.features is not set"), std::string::npos);
+  EXPECT_NE(message_of<UserError>([&] { own_graph_files(options, true); }).find("data.features is not set"), std::string::npos);
 }
 
 }  // namespace

@@ -152,6 +152,22 @@ TEST_F(GraphSource, OwnLists) {
   expect_refused("data.graph is somewhere, but data.source = \"graph\" reads data.edges");
 }
 
+TEST_F(GraphSource, LinksNeedNoLabels) {
+  data.source = "graph";
+  data.edges = folder.write("edges.csv", "from,to\na,b\nb,c\nc,d\n").string();
+  data.features = folder.write("x.csv", "node,x\na,1\nb,2\nc,3\nd,4\n").string();
+  expect_refused("data.labels is not set");
+  graph.task = GraphTaskKind::links;
+  for (int time = 0; time < 2; ++time) {  // read, then out of the cache
+    const Graph read = load_graph(data, graph);
+    EXPECT_EQ(read.train, (std::vector<int64_t>{0, 1, 2, 3}));
+    EXPECT_TRUE(read.classes.empty());
+    EXPECT_EQ(read.files.size(), 2u);
+  }
+  data.train = folder.write("train.csv", "node\na\n").string();
+  expect_refused("data.train is set without data.labels");
+}
+
 TEST_F(GraphSource, OptionsWithoutEffectAreRefused) {
   write_ring("ring");
   data.edges = "edges.csv";
