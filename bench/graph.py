@@ -45,16 +45,15 @@ def tune(runs: Runs) -> None:
     """One change at a time, dense and gated, judged by validation nodes alone: test nodes are not looked at."""
     anywhere = {
         "example": {}, "wd .1": {"train.weight_decay": 0.1}, "wd .5": {"train.weight_decay": 0.5}, "wd 2": {"train.weight_decay": 2},
-        "lr .003": {"train.lr": 0.003}, "dropout .7": {"model.dropout": 0.7}, "interface 0": {"model.interface_dropout": 0},
+        "lr .003": {"train.lr": 0.003}, "lr .0005": {"train.lr": 0.0005}, "head lr .001": {"train.head_lr": 0.001}, "head lr .003": {"train.head_lr": 0.003},
+        "head lr .01": {"train.head_lr": 0.01}, "head lr .03": {"train.head_lr": 0.03}, "dropout .7": {"model.dropout": 0.7}, "interface 0": {"model.interface_dropout": 0},
         "interface .2": {"model.interface_dropout": 0.2}, "interface .7": {"model.interface_dropout": 0.7},
         "smoothing 0": {"train.label_smoothing": 0}, "smoothing .05": {"train.label_smoothing": 0.05}, "smoothing .1": {"train.label_smoothing": 0.1},
-        "last batch": {"graph.last_norm": "batch"}, "drop edge .3": {"graph.drop_edge": 0.3}, "ema .9": {"train.ema": 0.9},
+        "last batch": {"graph.last_norm": "batch"}, "last none": {"graph.last_norm": "none"}, "drop edge .3": {"graph.drop_edge": 0.3}, "ema .9": {"train.ema": 0.9},
     }
     gated = {
-        "anneal .35": {"schedule.anneal_until": 0.35}, "anneal .2": {"schedule.anneal_until": 0.2},
-        "anneal .2, gate lr .15": {"schedule.anneal_until": 0.2, "train.gate_lr": 0.15},
-        "anneal .35, wd .5": {"schedule.anneal_until": 0.35, "train.weight_decay": 0.5},
-        "anneal .35, interface .2": {"schedule.anneal_until": 0.35, "model.interface_dropout": 0.2},
+        "anneal .1": {"schedule.anneal_until": 0.1}, "anneal .35": {"schedule.anneal_until": 0.35}, "anneal .5": {"schedule.anneal_until": 0.5},
+        "gate lr .02": {"train.gate_lr": 0.02}, "gate lr .15": {"train.gate_lr": 0.15},
         "one draw a step": {"gate.noise": "batch"},
     }
     of_set = {"computers": {"epochs 200": {"train.epochs": 200}, "depth 2": {"model.depth": 2}, "residual": {"graph.residual": "linear"}},
@@ -85,7 +84,8 @@ def nodes(runs: Runs) -> None:
                       Cell(f"{name}-magnitude-{share}", f"magnitude mask {text}", config, {**MAGNITUDE, "gate.target_active": share})]
         cells.append(Cell(f"{name}-gate-layer-norm", "gate 12.5 %, layer norm at the interface", config, {"graph.last_norm": "layer"}))
         cells.append(Cell(f"{name}-group", "gate 12.5 %, blocks of 16 channels", config, {"gate.unit": "group", "graph.blocks": 32}))
-        cells.append(Cell(f"{name}-fine", "gate 12.5 %, per layer and channel", config, {"gate.unit": "fine"}))
+        cells.append(Cell(f"{name}-fine", "gate 12.5 %, per layer and channel", config,
+                          {"gate.unit": "fine", "schedule.anneal_until": 0.5}))
         results = runs.all(cells)
         print(f"### {name}\n")
         table(HEAD, [row(cell.label, results[cell.name]) for cell in cells])

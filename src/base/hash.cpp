@@ -148,6 +148,10 @@ std::string Sha256::hex() {
   return text;
 }
 
+std::string sha256(std::span<const int64_t> numbers) {
+  return sha256({reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()});
+}
+
 std::string sha256(std::string_view bytes) {
   Sha256 digest;
   digest.update(bytes.data(), bytes.size());

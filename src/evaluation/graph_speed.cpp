@@ -15,6 +15,7 @@
 #include "compact/narrow_graph.h"
 #include "compact/node_list.h"
 #include "data/graph/source.h"
+#include "evaluation/latency.h"
 #include "l0gm/error.h"
 #include "training/graph_run.h"
 #include "training/graph_task.h"
@@ -26,11 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
-}
 
 // Every step's time, as a trainer's observer sees it: the step has been waited for, since its loss was read.
 class StepClock : public Observer {
@@ -100,7 +96,7 @@ double time_inference(Model& model, const GateState& state, const GraphBatch& ba
     if (logits.is_cuda()) torch::cuda::synchronize();
     if (run >= options.warmup) seconds.push_back(seconds_since(start));
   }
-  return median(seconds);
+  return percentile(seconds, 0.5);
 }
 
 nlohmann::json time_run(LoadedGraph& run, const Graph& graph, const Machine& machine, const GraphSpeedOptions& options) {
@@ -135,7 +131,7 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
   train_graph(config, work, false, machine, {&clock}, never);
   std::vector<double> epochs = clock.epochs(clock.steps() / config.train.epochs);
   epochs.erase(epochs.begin(), epochs.begin() + std::min<std::ptrdiff_t>(options.warmup, static_cast<std::ptrdiff_t>(epochs.size())));
-  nlohmann::json result = {{"what", work.string()}, {"peak_bytes_training", peak_bytes(machine)}, {"epoch_seconds", median(epochs)},
+  nlohmann::json result = {{"what", work.string()}, {"peak_bytes_training", peak_bytes(machine)}, {"epoch_seconds", percentile(epochs, 0.5)},
                            {"epochs", epochs.size()}, {"steps_per_epoch", clock.steps() / config.train.epochs}};
   result.update(measure_graph_inference(work, machine, options));
   return result;

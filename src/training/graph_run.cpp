@@ -17,10 +17,6 @@ namespace l0gm {
 
 namespace {
 
-std::string hash_of(const std::vector<int64_t>& nodes) {
-  return sha256({reinterpret_cast<const char*>(nodes.data()), nodes.size() * sizeof(int64_t)});
-}
-
 GraphRecord record_of(const Graph& graph, const Config& config) {
   GraphRecord record;
   record.dataset = graph.name;
@@ -37,7 +33,7 @@ GraphRecord record_of(const Graph& graph, const Config& config) {
     for (const int64_t node : graph.train) ++record.class_rows[static_cast<size_t>(graph.labels[node])];
   }
   record.files = graph.files;
-  record.training_nodes = hash_of(graph.train);
+  record.training_nodes = sha256(graph.train);
   record.planted = graph.planted;
   return record;
 }
@@ -176,7 +172,7 @@ LoadedGraph load_graph_run(const std::filesystem::path& path, const Machine& mac
 Graph load_run_graph(const LoadedGraph& run) {
   Graph graph = load_graph(run.config.data, run.config.graph);
   require_unchanged(run.folder, run.graph.files, graph.files);
-  if (graph.nodes != run.graph.nodes || graph.edges() != run.graph.edges || hash_of(graph.train) != run.graph.training_nodes) {
+  if (graph.nodes != run.graph.nodes || graph.edges() != run.graph.edges || sha256(graph.train) != run.graph.training_nodes) {
     const bool sizes = graph.nodes != run.graph.nodes || graph.edges() != run.graph.edges;
     throw UserError(fmt::format("{} is not the graph that {} was trained on: {}", graph.name, run.folder.path().string(),
                                 sizes ? fmt::format("{} nodes and {} edges, then {} and {}", graph.nodes, graph.edges(), run.graph.nodes, run.graph.edges)

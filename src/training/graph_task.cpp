@@ -33,13 +33,14 @@ torch::Tensor layer_by_layer(GraphEncoder& encoder, const GraphBatch& batch, Gat
     const auto& block = batch.blocks[layer];
     const torch::Tensor& ids = batch.output_ids[layer];
     torch::Tensor y;
+    x.messages = encoder.messages_of(layer, x);
     for (int64_t begin = 0; begin < block->targets(); begin += rows) {
       const int64_t end = std::min(begin + rows, block->targets());
       const torch::Tensor part = encoder.layer(layer, rows_of(*block, begin, end), x, ids.slice(0, begin, end), pass);
       if (!y.defined()) y = at::empty({block->targets(), part.size(1)}, part.options());
       y.slice(0, begin, end).copy_(part);
     }
-    x = LayerRows{{y, nullptr}, {}, {}};
+    x = LayerRows{{y, nullptr}, {}, {}, {}};
   }
   return batch.examples.defined() ? x.rows.dense.index_select(0, batch.examples) : x.rows.dense;
 }

@@ -42,17 +42,13 @@ EncodedTable encode_training(const TableDataset& data, const Schema& schema) {
   return rows;
 }
 
-std::string hash_of_rows(const std::vector<int64_t>& rows) {
-  return sha256({reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(int64_t)});
-}
-
 // What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's model
 // would have seen our validation rows.
 torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Schema& schema, const Machine& machine) {
   LoadedTable teacher = load_table_run(options.from, machine);
   const TableRecord& its = teacher.table;
   if (its.dataset == data.name) require_unchanged(teacher.folder, its.files, data.files);
-  if (its.dataset != data.name || its.training_rows != hash_of_rows(data.train)) {
+  if (its.dataset != data.name || its.training_rows != sha256(data.train)) {
     throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed", its.dataset,
                                 its.dataset == data.name ? " with other training rows" : "", data.name));
   }
@@ -79,7 +75,7 @@ Prepared prepare(const Config& config, const Machine& machine) {
   fit_statistics(schema, prepared.train, config.table);
   prepared.valid = encode_rows(data.table, RowEncoder(schema), data.valid, true);
   prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc, data.bayes_nll,
-                     hash_of_rows(data.train), ""};
+                     sha256(data.train), ""};
   if (!config.distill.from.empty()) {
     try {
       prepared.soft_labels = soft_labels(config.distill, data, schema, machine);

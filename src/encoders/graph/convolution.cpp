@@ -76,7 +76,10 @@ class GcnConvolution : public LinearConvolution {
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
     if (x.propagated.defined()) return at::addmm(bias_, x.propagated, x.scaled(weight_));
     if (aggregates_first(x, outputs())) return at::addmm(bias_, aggregated(block, x.rows.dense), x.scaled(weight_));
-    return aggregated(block, x.times(weight_)) + bias_;
+    return aggregated(block, x.messages.defined() ? x.messages : messages_of(x)) + bias_;
+  }
+  torch::Tensor messages_of(const LayerRows& x) const override {
+    return x.propagated.defined() || aggregates_first(x, outputs()) ? torch::Tensor{} : x.times(weight_);
   }
   torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
     return aggregates_first(x, outputs()) ? aggregated(block, x.rows.dense) : torch::Tensor{};
@@ -118,6 +121,11 @@ class SageConvolution : public Convolution {
   torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
     return options_.aggregate == Aggregate::mean && aggregates_first(x, outputs()) ? mean(block, x.rows.dense) : torch::Tensor{};
   }
+  torch::Tensor messages_of(const LayerRows& x) const override {
+    if (options_.aggregate == Aggregate::pool) return at::relu(x.times(pool_) + pool_bias_);
+    const bool rows_pass = options_.aggregate == Aggregate::max || x.propagated.defined() || aggregates_first(x, outputs());
+    return rows_pass ? torch::Tensor{} : x.times(neighbour_);
+  }
   int64_t outputs() const override { return root_.size(1); }
   int64_t parameters_per_output() const override { return neighbour_.size(0) + root_.size(0) + 1; }
   int64_t parameters_per_input() const override { return root_.size(1) + (pool_.defined() ? pool_ : neighbour_).size(1); }
@@ -151,7 +159,7 @@ class SageConvolution : public Convolution {
       case Aggregate::mean:
         if (x.propagated.defined()) return {x.propagated, x.scaled(neighbour_)};
         if (aggregates_first(x, outputs())) return {mean(block, x.rows.dense), x.scaled(neighbour_)};
-        return {mean(block, x.times(neighbour_)), {}};
+        return {mean(block, x.messages.defined() ? x.messages : messages_of(x)), {}};
       case Aggregate::max: {
         if (!x.rows.dense.defined()) {
           throw UserError("graph.aggregate = max compares attributes, and these are stored sparse: set graph.features = \"standard\", which makes them "
@@ -160,7 +168,7 @@ class SageConvolution : public Convolution {
         const torch::Tensor input = x.factor.defined() ? x.rows.dense * x.factor : x.rows.dense;
         return {propagate_max(block, input), neighbour_};
       }
-      case Aggregate::pool: return {propagate_max(block, at::relu(x.times(pool_) + pool_bias_)), neighbour_};
+      case Aggregate::pool: return {propagate_max(block, x.messages.defined() ? x.messages : messages_of(x)), neighbour_};
     }
     return {};
   }

@@ -16,6 +16,7 @@ struct LayerRows {
   AttributeRows rows;
   torch::Tensor factor;      // [width]: what each input is multiplied with (a gate on the input); undefined: 1
   torch::Tensor propagated;  // the rows after this layer's aggregation, computed ahead and without the factor; undefined: not
+  torch::Tensor messages;    // what passes along the edges, for who computes a layer in several blocks; undefined: each computes it
 
   int64_t width() const { return rows.width(); }
   torch::Tensor scaled(const torch::Tensor& weight) const { return factor.defined() ? weight * factor.unsqueeze(1) : weight; }
@@ -46,6 +47,8 @@ class Convolution : public torch::nn::Module {
   virtual torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass, int64_t place) = 0;
   // What LayerRows::propagated holds; undefined where this layer does not aggregate first.
   virtual torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>&, const LayerRows&) const { return {}; }
+  // What LayerRows::messages holds; undefined where the rows themselves pass.
+  virtual torch::Tensor messages_of(const LayerRows&) const { return {}; }
   virtual int64_t outputs() const = 0;
   virtual int64_t parameters_per_output() const = 0;  // that go with an output, with an input
   virtual int64_t parameters_per_input() const = 0;

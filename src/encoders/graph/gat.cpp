@@ -31,7 +31,7 @@ class GatConvolution : public Convolution {
   }
 
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass, int64_t place) override {
-    const torch::Tensor h = x.times(weight_);
+    const torch::Tensor h = x.messages.defined() ? x.messages : messages_of(x);
     const torch::Tensor target = x.times_at_targets(score_weights(target_), *block), source = x.times(score_weights(source_));
     torch::Tensor keep;
     if (is_training() && options_.attention_dropout > 0) {
@@ -41,6 +41,7 @@ class GatConvolution : public Convolution {
     }
     return attended(block, h, target, source, keep) + bias_;
   }
+  torch::Tensor messages_of(const LayerRows& x) const override { return x.times(weight_); }
   int64_t outputs() const override { return weight_.size(1); }
   int64_t parameters_per_output() const override { return weight_.size(0) + (folded_ ? 1 : 3); }
   int64_t parameters_per_input() const override { return weight_.size(1) + (folded_ ? 2 * options_.heads : 0); }

@@ -81,7 +81,7 @@ std::vector<std::shared_ptr<GateSite>> GraphEncoder::make_sites(const GateOption
 }
 
 LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
-  LayerRows x{batch.attributes, {}, batch.propagated};
+  LayerRows x{batch.attributes, {}, batch.propagated, {}};
   if (input_site_ == nullptr) return x;
   if (shared_input_gate_ || !is_training()) {
     // A row that says how large each attribute is on the whole; what the gate leaves of it is the factor. One row: one draw for all nodes.
@@ -118,7 +118,7 @@ torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     const bool passes = shape_.kind != ConvolutionKind::linear;
     const torch::Tensor y = layer(i, passes ? batch.blocks[i] : nullptr, x, passes ? batch.output_ids[i] : batch.input_ids, pass);
-    x = LayerRows{{y, nullptr}, {}, {}};
+    x = LayerRows{{y, nullptr}, {}, {}, {}};
   }
   return batch.examples.defined() ? x.rows.dense.index_select(0, batch.examples) : x.rows.dense;
 }
@@ -126,7 +126,7 @@ torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
 torch::Tensor GraphEncoder::propagate_ahead(const GraphBatch& batch) const {
   if (shape_.kind == ConvolutionKind::linear || (input_site_ != nullptr && !shared_input_gate_)) return {};
   torch::NoGradGuard no_grad;
-  return layers_[0].convolution->aggregate_ahead(batch.blocks[0], {batch.attributes, {}, {}});
+  return layers_[0].convolution->aggregate_ahead(batch.blocks[0], {batch.attributes, {}, {}, {}});
 }
 
 bool GraphEncoder::collect_statistics(bool on) {

@@ -50,6 +50,7 @@ class GraphEncoder : public Encoder {
   // One layer alone, for inference layer by layer. `ids`: nodes of the rows that come out.
   LayerRows input(const GraphBatch& batch, GatePass& pass);
   torch::Tensor layer(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const torch::Tensor& ids, GatePass& pass);
+  torch::Tensor messages_of(size_t index, const LayerRows& x) const { return layers_[index].convolution->messages_of(x); }  // LayerRows::messages
   // What GraphBatch::propagated holds for this batch; undefined where nothing can be computed ahead.
   torch::Tensor propagate_ahead(const GraphBatch& batch) const;
   // Whether forward() is to store statistics of batch norm; false as answer: there are none. Meanwhile hidden layers drop out as in training:

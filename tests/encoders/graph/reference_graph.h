@@ -60,7 +60,7 @@ inline std::shared_ptr<const Adjacency> sparse_rows(const torch::Tensor& dense) 
 }
 
 inline LayerRows layer_rows(const torch::Tensor& x, bool sparse) {
-  return sparse ? LayerRows{{{}, sparse_rows(x)}, {}, {}} : LayerRows{{x, nullptr}, {}, {}};
+  return sparse ? LayerRows{{{}, sparse_rows(x)}, {}, {}, {}} : LayerRows{{x, nullptr}, {}, {}, {}};
 }
 
 struct ReferenceKind {
