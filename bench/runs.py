@@ -35,7 +35,7 @@ class Runs:
     def l0gm(self, *words: str) -> dict:
         done = subprocess.run([str(self.program), "--quiet", "--json", *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"l0gm {' '.join(words)}: exit status {done.returncode}: {done.stderr}")
+            raise RuntimeError(f"l0gm {' '.join(words)}: exit status {done.returncode}: {done.stderr}{done.stdout[-500:]}")
         return json.loads(done.stdout)
 
     def train(self, cell: Cell, seed: int, judge: bool = True) -> dict:

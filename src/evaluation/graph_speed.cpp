@@ -127,7 +127,6 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
   StepClock clock;
   const std::atomic<bool> never = false;
   const Removed folder{work};
-  reset_peak(machine);
   train_graph(config, work, false, machine, {&clock}, never);
   std::vector<double> epochs = clock.epochs(clock.steps() / config.train.epochs);
   epochs.erase(epochs.begin(), epochs.begin() + std::min<std::ptrdiff_t>(options.warmup, static_cast<std::ptrdiff_t>(epochs.size())));

@@ -38,7 +38,7 @@ void apply_graph_defaults(OptionList& options, const Config& config) {
     if (!options.named(key)) options.set(std::string(key) + "=" + value);
   }
   // A head over few open channels has to grow while the encoder must not overfit.
-  if (!options.named("train.head_lr")) options.set(fmt::format("train.head_lr={}", std::min(10 * config.train.lr, 0.03)));
+  if (!options.named("train.head_lr")) options.set(fmt::format("train.head_lr={}", std::max(config.train.lr, std::min(10 * config.train.lr, 0.03))));
   // One draw for all nodes: noise for every node and attribute costs more than the rest of the step.
   if (config.gate.attach == Attach::input && !options.named("gate.noise")) options.set("gate.noise=batch");
 }
@@ -78,7 +78,7 @@ std::string options_page() {
                      "This page is the output of `l0gm options`.\n" + OptionList::of(defaults).markdown();
   page += "\n## Graphs\n\nWhere `data.source` is a graph, these defaults stand in place of those above:\n\n| option | default |\n|---|---|\n";
   for (const auto& [key, value] : graph_defaults) page += fmt::format("| `{}` | `{}` |\n", key, value);
-  return page + "| `train.head_lr` | ten times `train.lr`, at most `0.03` |\n| `gate.noise` | `batch` where `gate.attach = input` |\n";
+  return page + "| `train.head_lr` | ten times `train.lr` up to `0.03`, at least `train.lr` |\n| `gate.noise` | `batch` where `gate.attach = input` |\n";
 }
 
 std::string to_toml(Config config) { return OptionList::of(config).toml(); }

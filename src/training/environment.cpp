@@ -29,7 +29,7 @@ std::string processor() {
 
 Machine prepare_machine(const std::string& device, int64_t threads, bool deterministic) {
   Machine machine;
-  keep_freed_memory();
+  if (device == "cpu") keep_freed_memory();
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
   machine.threads = at::get_num_threads();
   machine.deterministic = deterministic;

@@ -126,6 +126,10 @@ bool train_graph(const Config& config, const std::filesystem::path& out, bool re
   const auto start = std::chrono::steady_clock::now();
   check_options(config, machine);
   const Graph raw = load_graph(config.data, config.graph);
+  if (raw.classes.size() < 2 && config.graph.task == GraphTaskKind::nodes) {
+    throw UserError(fmt::format("{} has {} among its labels, and at least two classes are needed to tell apart. Look at data.labels, or set graph.task = "
+                                "links to learn edges.", raw.name, raw.classes.empty() ? "no class" : "one class, '" + raw.classes[0] + "',"));
+  }
   if (raw.valid.empty() && config.graph.task == GraphTaskKind::nodes) {
     throw UserError(fmt::format("{} has no validation nodes: the best checkpoint is picked on them", raw.name));
   }

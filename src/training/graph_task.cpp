@@ -31,16 +31,16 @@ torch::Tensor layer_by_layer(GraphEncoder& encoder, const GraphBatch& batch, Gat
   x.propagated = torch::Tensor();
   for (size_t layer = 0; layer < encoder.layers(); ++layer) {
     const auto& block = batch.blocks[layer];
-    const torch::Tensor& ids = batch.output_ids[layer];
     torch::Tensor y;
     x.messages = encoder.messages_of(layer, x);
     for (int64_t begin = 0; begin < block->targets(); begin += rows) {
       const int64_t end = std::min(begin + rows, block->targets());
-      const torch::Tensor part = encoder.layer(layer, rows_of(*block, begin, end), x, ids.slice(0, begin, end), pass);
+      const torch::Tensor part = encoder.convolve(layer, rows_of(*block, begin, end), x, pass);
       if (!y.defined()) y = at::empty({block->targets(), part.size(1)}, part.options());
       y.slice(0, begin, end).copy_(part);
     }
-    x = LayerRows{{y, nullptr}, {}, {}, {}};
+    x = {};  // two layers are in memory at a time
+    x.rows.dense = encoder.finish(layer, y, batch.output_ids[layer], pass);
   }
   return batch.examples.defined() ? x.rows.dense.index_select(0, batch.examples) : x.rows.dense;
 }
@@ -91,7 +91,7 @@ std::shared_ptr<Batch> GraphTask::training_batch(int64_t epoch, int64_t index) {
 
 // Batches are made outside of inference mode: training may use them, too.
 Predictions GraphTask::predict(Model& model, const GateState& state, const std::string& split) {
-  if (graph_encoder(model).collect_statistics(false)) measure_statistics(model, state, *all_training_nodes());
+  if (graph_encoder(model).collect_statistics(false)) measure_statistics(model, state, *all_training_nodes(), options_.inference_rows);
   std::shared_ptr<GraphBatch>& batch = splits_[split];
   if (batch == nullptr) {
     batch = batch_of_nodes(model, tensors_, whole_, split == "valid" ? graph_.valid : split == "test" ? graph_.test : graph_.train);
@@ -127,13 +127,13 @@ torch::Tensor infer(Model& model, const GateState& state, const GraphBatch& batc
   return model.forward_from(encode(model, batch, pass, rows), batch, pass);
 }
 
-void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch) {
+void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows) {
   GraphEncoder& encoder = graph_encoder(model);
   if (!encoder.collect_statistics(true)) return;
   torch::NoGradGuard no_grad;
   model.eval();
   GatePass pass = GatePass::evaluation(state, batch.example_ids);
-  encoder.forward(batch, pass);
+  encode(model, batch, pass, rows);
   encoder.collect_statistics(false);
 }
 

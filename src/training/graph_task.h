@@ -48,7 +48,7 @@ torch::Tensor encode(Model& model, const GraphBatch& batch, GatePass& pass, int6
 // Logits of the batch's examples in evaluation mode, computed in the same way.
 torch::Tensor infer(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows);
 // Measures what batch norm stores, over the rows that the batch computes; nothing where there is none.
-void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch);
+void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows);
 
 // A table of probabilities with nodes as rows.
 Predictions predictions_of(const torch::Tensor& logits, const torch::Tensor& ids, const torch::Tensor& targets, const std::vector<std::string>& classes);

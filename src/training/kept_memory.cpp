@@ -36,10 +36,14 @@ class KeptBlocks final : public c10::Allocator {
   explicit KeptBlocks(c10::Allocator* small) : small_(small) {}
 
   c10::DataPtr allocate(size_t bytes) override {
-    if (bytes < large) return small_->allocate(bytes);
-    void* block = take(rounded(bytes));
-    if (block == nullptr) return small_->allocate(bytes);  // and its way of saying that there is no memory
-    return {block, block, &release, c10::Device(c10::DeviceType::CPU)};
+    void* block = bytes < large ? nullptr : take(rounded(bytes));
+    if (block != nullptr) return {block, block, &release, c10::Device(c10::DeviceType::CPU)};
+    try {
+      return small_->allocate(bytes);
+    } catch (const c10::Error&) {  // no more memory, but for what is kept
+      if (!drop_kept()) throw;
+      return small_->allocate(bytes);
+    }
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
@@ -86,6 +90,13 @@ class KeptBlocks final : public c10::Allocator {
     kept_ += found->second;
     used_ -= found->second;
     sizes_.erase(found);
+  }
+
+  bool drop_kept() {
+    const std::lock_guard lock(mutex_);
+    const bool any = !free_.empty();
+    while (!free_.empty()) unmap_largest();
+    return any;
   }
 
   void use(void* block, size_t bytes) {

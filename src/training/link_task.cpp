@@ -100,7 +100,7 @@ std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
 // The whole interface at once: with its gradients a training step takes more.
 torch::Tensor LinkTask::encode(Model& model, const GateState& state) {
   if (evaluation_ == nullptr) evaluation_ = batch_over(passes_messages(model) ? whole_block(messages_) : nullptr);
-  measure_statistics(model, state, *evaluation_);
+  measure_statistics(model, state, *evaluation_, 0);
   model.eval();
   GatePass pass = GatePass::evaluation(state, evaluation_->example_ids);
   return model.encoder().forward(*evaluation_, pass);

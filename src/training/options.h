@@ -58,7 +58,7 @@ struct TrainOptions {
     v("batch", batch, "rows of one step", between(1, 10000000));
     v("lr", lr, "learning rate (AdamW)", above(0));
     v("gate_lr", gate_lr, "learning rate of the gate logits; they have no weight decay", above(0));
-    v("head_lr", head_lr, "learning rate of the head; unset: as `lr`, with graphs ten times it, at most 0.03", above(0));
+    v("head_lr", head_lr, "learning rate of the head; unset: as `lr`, with graphs ten times it up to 0.03", above(0));
     v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
     v("clip", clip, "largest norm of the gradient; 0: no clipping", at_least(0));
     v("ema", ema, "decay of the averaged weights that are evaluated and kept; 0: none", Limit{0, 1, false, true});

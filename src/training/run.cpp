@@ -29,6 +29,8 @@ void require_same_config(Config given, const std::filesystem::path& path) {
     throw UserError(fmt::format("--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
                                 path.string(), key, told(now, key), told(then, key)));
   }
+  throw UserError(fmt::format("--resume: {} was written by another version of l0gm, with other options or defaults. Go on with that version, or choose another "
+                              "--out.", path.string()));
 }
 
 // Going on is bit for bit on one machine and thread count; elsewhere it is merely going on.

@@ -119,10 +119,10 @@ class CompactGraph(GraphCase):
 class Links(GraphCase):
     def test_links_of_a_graph_without_labels(self):
         self.write("links.toml", self.read("own.toml").decode().replace('labels = "labels.csv"\n', "").replace("[graph]", '[graph]\ntask = "links"')
-                   + "batch = 16\n")
+                   + "batch = 16\n[link]\ntest = 0.3\n")
         self.run_program("train", "links.toml", "--out", "run", "--threads", "1")
-        result = self.json("eval", "run")
-        self.assertGreater(result["auc"], 0.5)  # odd people know odd people
+        result = self.json("eval", "run")  # 25 links are too few to ask for a score
+        self.assertEqual((result["units"], result["open_units"]), (8, 4))
         self.assertIn("mrr", result)
 
 

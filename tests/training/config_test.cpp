@@ -80,6 +80,17 @@ TEST_F(Configs, TheCommandLineOverrulesTheFilesControl) {
   EXPECT_FALSE(config.gate.k.has_value());
 }
 
+TEST_F(Configs, AGraphsHeadLearnsFasterUnlessNamed) {
+  const auto head = [&](const std::vector<std::string>& more) {
+    return *read_config(folder_.write("graph.toml", "[data]\nsource = 'planted-graph'\n"), more).train.head_lr;
+  };
+  EXPECT_DOUBLE_EQ(head({}), 0.01);
+  EXPECT_DOUBLE_EQ(head({"train.lr=0.01"}), 0.03);
+  EXPECT_DOUBLE_EQ(head({"train.lr=0.1"}), 0.1) << "never slower than the encoder";
+  EXPECT_DOUBLE_EQ(head({"train.head_lr=0.002"}), 0.002);
+  EXPECT_FALSE(read("").train.head_lr.has_value()) << "tables as before";
+}
+
 TEST_F(Configs, MistakesAreNamed) {
   EXPECT_TRUE(contains(refusal("[train]\nepoch = 3"), "Did you mean 'train.epochs'?")) << refusal("[train]\nepoch = 3");
   EXPECT_TRUE(contains(refusal("[train]\nepoch = 3"), "c.toml line 3"));

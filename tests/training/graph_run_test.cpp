@@ -260,6 +260,21 @@ TEST_F(GraphRun, BalancedClassesWeighTheSame) {
   EXPECT_GT(mean[1], 0.35);
 }
 
+TEST_F(GraphRun, ClassesAreNeededForNodesAlone) {
+  Watcher watcher;
+  const auto one = [](int) { return "same"; };
+  EXPECT_TRUE(contains(message_of<UserError>([&] { train_run(own_graph(folder_, 40, one, {}), out(), watcher); }), "one class, 'same'"));
+  Settings parts;
+  for (const auto& [part, first] : {std::pair("train", 0), std::pair("valid", 20), std::pair("test", 30)}) {
+    std::string nodes = "node\n";
+    for (int i = first; i < first + 10; ++i) nodes += std::to_string(i) + "\n";
+    parts.push_back(std::string("data.") + part + "=" + folder_.write(std::string(part) + ".csv", nodes).string());
+  }
+  const auto none = [](int) { return ""; };
+  EXPECT_TRUE(contains(message_of<UserError>([&] { train_run(own_graph(folder_, 40, none, parts), out(), watcher); }), "has no class among its labels"));
+  EXPECT_NO_THROW(train_run(own_graph(folder_, 40, one, {"graph.task=links", "train.batch=8", "train.epochs=5"}), out("links")));
+}
+
 TEST_F(GraphRun, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_TRUE(contains(refusal({"model.name=deepfm"}), "model.name = deepfm reads a table"));
   EXPECT_TRUE(contains(refusal({"graph.drop_edge=0.2", "graph.sampler=neighbour"}), "graph.drop_edge = 0.2 goes with"));

@@ -98,6 +98,9 @@ Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) 
     if (labelled || value->empty()) continue;
     throw UserError(fmt::format("data.{} is set without data.labels: it divides or names labelled nodes, and graph.task = links needs none. Remove it.", key));
   }
+  if (!labelled && (split.valid != SplitOptions().valid || split.test != SplitOptions().test)) {
+    throw UserError("data.split.valid and data.split.test hold out labelled nodes, and there are none: link.valid and link.test hold out links. Remove them.");
+  }
   return {.name = fs::path(options.edges).filename().string(),
           .files = own_graph_files(options, labelled),
           .options = {{"layout", "own"}, {"delimiter", options.delimiter}, {"label", options.label}, {"column", split.column},

@@ -100,13 +100,16 @@ LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
   return x;
 }
 
-torch::Tensor GraphEncoder::layer(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const torch::Tensor& ids,
-                                  GatePass& pass) {
+torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, GatePass& pass) {
   const Layer& layer = layers_[index];
+  const torch::Tensor y = layer.convolution->forward(block, x, pass, attention_place + static_cast<int64_t>(index));
+  if (!layer.residual.defined()) return y;
+  return block ? x.times_at_targets(layer.residual, *block, y) : y + x.times(layer.residual);
+}
+
+torch::Tensor GraphEncoder::finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass) {
   const auto place = static_cast<int64_t>(index);
-  torch::Tensor y = layer.convolution->forward(block, x, pass, attention_place + place);
-  if (layer.residual.defined()) y = block ? x.times_at_targets(layer.residual, *block, y) : y + x.times(layer.residual);
-  y = layer.norm->forward(y).relu_();
+  torch::Tensor y = layers_[index].norm->forward(convolved).relu_();
   if (index + 1 == layers_.size()) return y;
   if (!layer_sites_.empty()) y = pass.apply(*layer_sites_[index], y, {}, ids);
   return is_training() || collecting_ ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;
@@ -117,7 +120,7 @@ torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
   LayerRows x = input(batch, pass);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const bool passes = shape_.kind != ConvolutionKind::linear;
-    const torch::Tensor y = layer(i, passes ? batch.blocks[i] : nullptr, x, passes ? batch.output_ids[i] : batch.input_ids, pass);
+    const torch::Tensor y = finish(i, convolve(i, passes ? batch.blocks[i] : nullptr, x, pass), passes ? batch.output_ids[i] : batch.input_ids, pass);
     x = LayerRows{{y, nullptr}, {}, {}, {}};
   }
   return batch.examples.defined() ? x.rows.dense.index_select(0, batch.examples) : x.rows.dense;

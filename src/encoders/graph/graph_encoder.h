@@ -47,9 +47,10 @@ class GraphEncoder : public Encoder {
 
   const GraphShape& shape() const { return shape_; }
   size_t layers() const { return layers_.size(); }
-  // One layer alone, for inference layer by layer. `ids`: nodes of the rows that come out.
+  // forward() in pieces, for who goes layer by layer: some rows of a layer before its norm, then all of them behind it. `ids`: their nodes.
   LayerRows input(const GraphBatch& batch, GatePass& pass);
-  torch::Tensor layer(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const torch::Tensor& ids, GatePass& pass);
+  torch::Tensor convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, GatePass& pass);
+  torch::Tensor finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass);
   torch::Tensor messages_of(size_t index, const LayerRows& x) const { return layers_[index].convolution->messages_of(x); }  // LayerRows::messages
   // What GraphBatch::propagated holds for this batch; undefined where nothing can be computed ahead.
   torch::Tensor propagate_ahead(const GraphBatch& batch) const;

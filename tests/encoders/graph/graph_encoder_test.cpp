@@ -80,7 +80,8 @@ TEST(GraphEncoder, TwoLayersWithNormsAndResidualEqualTheReference) {
       EXPECT_LT(farthest_apart(run(*encoder, *batch), result), 1e-12);
       GatePass pass = GatePass::evaluation(hardened, batch->example_ids);
       torch::NoGradGuard no_grad;
-      EXPECT_LT(farthest_apart(encoder->layer(0, batch->blocks[0], encoder->input(*batch, pass), batch->input_ids, pass), hidden), 1e-12);
+      const torch::Tensor convolved = encoder->convolve(0, batch->blocks[0], encoder->input(*batch, pass), pass);
+      EXPECT_LT(farthest_apart(encoder->finish(0, convolved, batch->input_ids, pass), hidden), 1e-12);
       batch->propagated = encoder->propagate_ahead(*batch);
       EXPECT_LT(farthest_apart(run(*encoder, *batch), result), 1e-12) << "aggregated ahead";
     }

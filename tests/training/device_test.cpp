@@ -1,0 +1,83 @@
+// What a GPU computes is what the processor computes; without a GPU there is nothing to compare.
+#include <ATen/Context.h>
+#include <ATen/Functions.h>
+
+#include "encoders/graph/row_sums.h"
+#include "encoders/graph/toy_blocks.h"
+#include "gate/counter_dropout.h"
+#include "gate/noise.h"
+#include "training/graph_run.h"
+#include "training/tiny_run.h"
+
+namespace l0gm {
+namespace {
+
+using testing_tools::toy_block;
+using testing_tools::ToyBlock;
+using testing_tools::Watcher;
+
+const torch::Device gpu(torch::kCUDA);
+
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!at::hasCUDA()) GTEST_SKIP() << "no GPU here";
+  }
+};
+
+torch::Tensor some(at::IntArrayRef shape, uint64_t seed) {
+  at::manual_seed(seed);
+  return at::randn(shape);
+}
+
+double largest_difference(const torch::Tensor& a, const torch::Tensor& b) { return (a.cpu() - b.cpu()).abs().max().item<double>(); }
+
+TEST_F(OnDevice, SumsOverNeighbours) {
+  for (const bool weighted : {false, true}) {
+    for (const bool own : {false, true}) {
+      const auto block = toy_block({.targets = 211, .sources = 300, .density = 0.1, .weighted = weighted, .own = own, .symmetric = false});
+      const auto host = Adjacency::of(block, torch::kCPU, torch::kFloat32), device = Adjacency::of(block, gpu, torch::kFloat32);
+      for (const int64_t width : {1, 3, 32, 100, 256, 257}) {
+        for (const bool transposed : {false, true}) {
+          const int64_t rows = transposed ? 300 : 211, read = transposed ? 211 : 300;
+          const RowProduct product{transposed, {}, some({rows}, 1), some({read}, 2), some({211}, 3)};
+          const RowProduct there{transposed, {}, product.target.to(gpu), product.source.to(gpu), product.self.to(gpu)};
+          const torch::Tensor x = some({read, 1, width}, 4), wanted = row_product(*host, product, x);
+          EXPECT_LT(largest_difference(row_product(*device, there, x.to(gpu)), wanted), 1e-4) << width << transposed << weighted << own;
+          const double rounded = largest_difference(row_product_bfloat16(*device, there, x.to(gpu)), wanted);
+          EXPECT_LT(rounded, 0.05 * wanted.abs().max().item<double>()) << width << transposed;
+          EXPECT_GT(rounded, 0) << "messages are bfloat16";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(OnDevice, DrawsAreTheSameNumbers) {
+  const Draw here{5, 2, 77, at::tensor(std::vector<int64_t>{9, 0, 123456789012, 4, 9, 31}, torch::kInt64)};
+  const Draw there{5, 2, 77, here.example_ids.to(gpu)};
+  EXPECT_TRUE(at::equal(uniform_noise(here, 37, torch::kCPU), uniform_noise(there, 37, gpu).cpu()));
+  const torch::Tensor x = some({6, 37}, 1);
+  EXPECT_TRUE(at::equal(counter_dropout(x, 0.3, here), counter_dropout(x.to(gpu), 0.3, there).cpu()));
+}
+
+TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
+  const std::vector<std::vector<std::string>> kinds = {{"model.name=gcn"}, {"model.name=sage"}, {"model.name=gat"}, {"model.name=gcn", "gate.attach=input"},
+                                                       {"model.name=sage", "graph.sampler=neighbour"}, {"model.name=gcn", "graph.task=links"}};
+  for (const auto& kind : kinds) {
+    const TemporaryFolder folder;
+    const auto path = folder.write("graph.toml", "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nhidden = 16\ndepth = 2\n[gate]\ntarget_active = 0.5\n"
+                                                 "[train]\nepochs = 12\nbatch = 24\nlr = 0.01\nema = 0.5\n");
+    std::vector<double> losses;
+    for (const char* device : {"cpu", "cuda"}) {
+      Watcher watcher;
+      const Machine machine = prepare_machine(device, 1, true);
+      train(read_config(path, kind), folder.path() / device, false, machine, {&watcher}, watcher.stop);
+      losses.push_back(load_graph_run(folder.path() / device, machine).folder.read_json(folder.path() / device / "summary.json")["best_valid_nll"]);
+    }
+    EXPECT_NEAR(losses[0], losses[1], 0.01) << kind[0] << (kind.size() > 1 ? kind[1] : "");
+  }
+}
+
+}  // namespace
+}  // namespace l0gm
