@@ -8,6 +8,7 @@ nothing else to do; it times PyTorch Geometric (bench/peers/pyg_graph.py, run by
 """
 
 import argparse
+import itertools
 import json
 import math
 import random
@@ -42,7 +43,7 @@ HEAD = ["", "open", "parameters", "accuracy %", "NLL", "ECE", "floor", "ECE cali
 
 
 def tune(runs: Runs) -> None:
-    """One change at a time, dense and gated, judged by validation nodes alone: test nodes are not looked at."""
+    """One change of the example at a time, and a few together, judged by validation nodes alone: test nodes are not looked at."""
     anywhere = {
         "example": {}, "wd .1": {"train.weight_decay": 0.1}, "wd .5": {"train.weight_decay": 0.5}, "wd 2": {"train.weight_decay": 2},
         "lr .003": {"train.lr": 0.003}, "lr .0005": {"train.lr": 0.0005}, "head lr .001": {"train.head_lr": 0.001}, "head lr .003": {"train.head_lr": 0.003},
@@ -58,10 +59,15 @@ def tune(runs: Runs) -> None:
     }
     of_set = {"computers": {"epochs 200": {"train.epochs": 200}, "depth 2": {"model.depth": 2}, "residual": {"graph.residual": "linear"}},
               "cs": {"epochs 100": {"train.epochs": 100}, "depth 1": {"model.depth": 1}, "dropout .5": {"model.dropout": 0.5, "model.interface_dropout": 0.5}}}
+    # What depends on each other, all combinations.
+    grids = {"computers": {"train.head_lr": (0.01, 0.03), "model.dropout": (0.6, 0.8), "model.interface_dropout": (0.1, 0.3)},
+             "cs": {"train.lr": (0.0003, 0.0005), "train.head_lr": (0.003, 0.01), "model.dropout": (0.3, 0.5)}}
     cells = {name: [] for name in CONFIGS}
     for name, config in CONFIGS.items():
-        for kind, gate in (("dense", DENSE), ("gate", {"gate.target_active": SHARES[-1]})):
-            choices = {**anywhere, **of_set[name], **(gated if kind == "gate" else {})}
+        together = [dict(zip(grids[name], values)) for values in itertools.product(*grids[name].values())]
+        combined = {" ".join(f"{key.split('.')[1]} {value}" for key, value in options.items()): options for options in together}
+        for kind, gate in (("dense", DENSE), ("narrow", {**DENSE, "graph.last_width": round(HIDDEN * SHARES[-1])}), ("gate", {"gate.target_active": SHARES[-1]})):
+            choices = {**anywhere, **of_set[name], **(gated if kind == "gate" else {}), **combined}
             cells[name] += [Cell(f"tune-{name}-{kind}-{choice.replace(' ', '-')}", f"{kind}, {choice}", config, {**gate, **options})
                             for choice, options in choices.items()]
     results = runs.all([cell for of_name in cells.values() for cell in of_name], seeds=range(2), judge=False)
@@ -135,8 +141,7 @@ def random_graph(folder: Path, nodes: int = 5000, edges: int = 50000, attributes
     draw = random.Random(0)
     pairs = set()
     while len(pairs) < edges:
-        pair = tuple(sorted(draw.sample(range(nodes), 2)))
-        pairs.add(pair)
+        pairs.add(tuple(sorted(draw.sample(range(nodes), 2))))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "edges.csv").write_text("from,to\n" + "".join(f"n{a},n{b}\n" for a, b in sorted(pairs)))
     (folder / "labels.csv").write_text("node,label\n" + "".join(f"n{i},{i % 2}\n" for i in range(nodes)))
@@ -148,12 +153,12 @@ def random_graph(folder: Path, nodes: int = 5000, edges: int = 50000, attributes
 
 
 def links(runs: Runs) -> None:
-    config = EXAMPLES / "links.toml"
+    config, chance = EXAMPLES / "links.toml", random_graph(runs.out / "random")
     cells = [Cell("links-dense", "dense", config, DENSE), Cell("links-gate", "gate 25 %", config, {}),
              Cell("links-random", "random mask 25 %", config, RANDOM), Cell("links-dot", "dense, dot product", config, {**DENSE, "link.scorer": "dot"}),
              Cell("links-mlp", "dense, no messages", config, {**DENSE, "model.name": "mlp"}),
-             Cell("links-chance", "random graph, dense", config, {**DENSE, **random_graph(runs.out / "random")}),
-             Cell("links-chance-gate", "random graph, gate 25 %", config, random_graph(runs.out / "random"))]
+             Cell("links-chance", "random graph, dense", config, {**DENSE, **chance}),
+             Cell("links-chance-gate", "random graph, gate 25 %", config, chance)]
     results = runs.all(cells)
     print("### Links of Amazon Computers\n")
     table(["", "open", "AUC", "MRR", "hits@1", "hits@10", "NLL", "ECE"],

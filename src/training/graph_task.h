@@ -47,7 +47,7 @@ std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& ten
 torch::Tensor encode(Model& model, const GraphBatch& batch, GatePass& pass, int64_t rows);
 // Logits of the batch's examples in evaluation mode, computed in the same way.
 torch::Tensor infer(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows);
-// Measures what batch norm stores, over the rows that the batch computes; nothing where there is none.
+// Measures what batch norm stores, over the rows that the batch computes, in the same way; nothing where there is none.
 void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows);
 
 // A table of probabilities with nodes as rows.

@@ -14,9 +14,9 @@ namespace l0gm {
 
 namespace {
 
-constexpr size_t large = size_t{4} << 20;      // bytes from which a block is ours
-constexpr size_t page = size_t{2} << 20;       // of huge pages, which random reads of rows profit from
-constexpr size_t most_waste = 8;               // a kept block serves what needs all of it but an eighth
+constexpr size_t large = size_t{4} << 20;  // bytes from which a block is ours
+constexpr size_t page = size_t{2} << 20;   // of huge pages, which random reads of rows profit from
+constexpr size_t waste = 8;                // a kept block serves what needs all of it but an eighth
 
 size_t rounded(size_t bytes) { return (bytes + page - 1) / page * page; }
 
@@ -61,7 +61,7 @@ class KeptBlocks final : public c10::Allocator {
   void* take(size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = free_.lower_bound(bytes);
-    if (found != free_.end() && found->first - bytes <= found->first / most_waste) {
+    if (found != free_.end() && found->first - bytes <= found->first / waste) {
       void* const block = found->second;
       use(block, found->first);
       kept_ -= found->first;

@@ -217,8 +217,8 @@ void split_by_files(Graph& graph, const NodeNames& nodes, const DataOptions& opt
   if (!options.train.empty() && !options.valid.empty() && !options.test.empty()) return;
   const auto unknown = std::find_if(graph.train.begin(), graph.train.end(), [&](int64_t node) { return graph.labels[node] < 0; });
   if (unknown != graph.train.end()) {
-    const std::string name = nodes.names().empty() ? std::to_string(*unknown) : nodes.names()[static_cast<size_t>(*unknown)];
-    throw UserError(fmt::format("{} names node '{}', which has no label in {}. Add the label, or take the node out.", options.train, name, options.labels));
+    throw UserError(fmt::format("{} names node '{}', which has no label in {}. Add the label, or take the node out.", options.train,
+                                graph.node_name(*unknown), options.labels));
   }
   std::vector<int64_t> pool = graph.train;
   for (int64_t node = 0; options.train.empty() && node < graph.nodes; ++node) {
@@ -253,6 +253,7 @@ Graph read_own_graph(const DataOptions& options, bool undirected) {
   NodeNames nodes(options.features);
   graph.name = fs::path(options.edges).filename().string();
   read_attributes(graph, nodes, options);
+  graph.node_names = nodes.names();
   if (options.labels.empty()) {
     graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
   } else {
@@ -265,7 +266,6 @@ Graph read_own_graph(const DataOptions& options, bool undirected) {
     }
   }
   read_edges(graph, nodes, options, undirected);
-  graph.node_names = nodes.names();
   return graph;
 }
 
