@@ -85,7 +85,7 @@ TEST_F(Robustness, PeersAreHandedTheBytesThatRunsAreJudgedOn) {
   std::set<std::string> hashes;
   for (const Perturbation& perturbation : perturbations()) {
     const std::string hash = result["conditions"][perturbation.name]["sha256"];
-    EXPECT_EQ(hash, record_["conditions"][perturbation.name]["sha256"]) << perturbation.name;
+    EXPECT_EQ(hash, record_["conditions"][perturbation.name]["sha256"].get<std::string>()) << perturbation.name;
     EXPECT_EQ(hash, sha256_file(exported() / "perturbed" / ("test-" + perturbation.name + ".csv"))) << perturbation.name;
     hashes.insert(hash);
   }

@@ -2,6 +2,7 @@
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 
+#include "encoders/graph/channel_norm.h"
 #include "encoders/graph/row_sums.h"
 #include "encoders/graph/toy_blocks.h"
 #include "gate/counter_dropout.h"
@@ -50,6 +51,18 @@ TEST_F(OnDevice, SumsOverNeighbours) {
         }
       }
     }
+  }
+}
+
+TEST_F(OnDevice, NormsWithoutAGradientAreOnePass) {
+  torch::NoGradGuard no_grad;
+  for (const int64_t width : {4, 7, 36, 128, 256, 516, 1024, 1028}) {
+    ChannelNorm norm(Norm::layer, width);
+    at::manual_seed(3);
+    for (torch::Tensor& parameter : norm.parameters()) parameter.normal_();
+    const torch::Tensor x = 3 * some({301, width}, 5) + 2, wanted = norm.forward_relu(x);
+    norm.to(gpu);
+    EXPECT_LT(largest_difference(norm.forward_relu(x.to(gpu)), wanted), 1e-4) << width;
   }
 }
 

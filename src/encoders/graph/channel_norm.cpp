@@ -3,6 +3,12 @@
 #include <ATen/Functions.h>
 
 #include "encoders/graph/convolution.h"
+#ifdef L0GM_HAS_CUDA
+#include <c10/core/GradMode.h>
+
+#include "encoders/graph/cuda/norm_rows.h"
+#include "gate/cuda/stream.h"
+#endif
 
 namespace l0gm {
 
@@ -31,6 +37,20 @@ torch::Tensor ChannelNorm::forward(const torch::Tensor& x) {
   const bool own_statistics = is_training() && x.size(0) > 1;
   const torch::Tensor mean = own_statistics ? torch::Tensor{} : mean_, variance = own_statistics ? torch::Tensor{} : variance_;
   return at::batch_norm(x, weight_, bias_, mean, variance, own_statistics, 0.0, epsilon, false);
+}
+
+torch::Tensor ChannelNorm::forward_relu(const torch::Tensor& x) {
+#ifdef L0GM_HAS_CUDA
+  const bool floats = x.is_cuda() && x.scalar_type() == torch::kFloat32 && x.is_contiguous();
+  if (kind_ == Norm::layer && floats && !c10::GradMode::is_enabled() && cuda::can_norm_rows(x.size(1))) {
+    torch::Tensor y = at::empty_like(x);
+    cuda::norm_rows({x.size(0), x.size(1), static_cast<float>(epsilon), x.const_data_ptr<float>(), weight_.const_data_ptr<float>(),
+                     bias_.const_data_ptr<float>(), y.data_ptr<float>()},
+                    cuda::current_stream(x.device().index()));
+    return y;
+  }
+#endif
+  return forward(x).relu_();
 }
 
 void ChannelNorm::narrow(const torch::Tensor& kept) {

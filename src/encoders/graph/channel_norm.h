@@ -13,6 +13,7 @@ class ChannelNorm : public torch::nn::Module {
  public:
   ChannelNorm(Norm kind, int64_t channels);
   torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward_relu(const torch::Tensor& x);  // relu(forward(x)); in one pass over the rows where no gradient is asked for
   void collect(bool on) { collecting_ = on; }  // in evaluation mode: forward() stores the statistics of what it sees and uses them
   bool collects() const { return kind_ == Norm::batch; }
   bool per_channel() const { return kind_ != Norm::layer; }

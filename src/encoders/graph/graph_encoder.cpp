@@ -109,7 +109,7 @@ torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const A
 
 torch::Tensor GraphEncoder::finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass) {
   const auto place = static_cast<int64_t>(index);
-  torch::Tensor y = layers_[index].norm->forward(convolved).relu_();
+  torch::Tensor y = layers_[index].norm->forward_relu(convolved);
   if (index + 1 == layers_.size()) return y;
   if (!layer_sites_.empty()) y = pass.apply(*layer_sites_[index], y, {}, ids);
   return is_training() || collecting_ ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;

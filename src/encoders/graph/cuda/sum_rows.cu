@@ -30,8 +30,19 @@ __device__ __forceinline__ void load(const __nv_bfloat16* from, float (&to)[coun
   }
 }
 
-// A group of `lanes` threads sums one row, each of them `parts` times `count` neighbouring channels, `lanes * count` apart.
-template <class Message, int lanes, int parts, int count>
+// `count` sums to where nobody reads them soon: the cache is for the rows that are gathered.
+template <int count>
+__device__ __forceinline__ void store(const float (&from)[count], float* to) {
+  if constexpr (count == 4) {
+    __stcs(reinterpret_cast<float4*>(to), float4{from[0], from[1], from[2], from[3]});
+  } else {
+    __stcs(to, from[0]);
+  }
+}
+
+// A group of `lanes` threads sums one row, each of them `parts` times `count` neighbouring channels, `lanes * count` apart. `factors`: a
+// neighbour's row has one, of its edge or its own.
+template <class Message, int lanes, int parts, int count, bool factors>
 __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message> s, int64_t first_channel) {
   const int lane = threadIdx.x % lanes;
   const int64_t row = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / lanes;
@@ -44,25 +55,23 @@ __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message
     // Each thread of the group fetches one neighbour's number and factor; the group then goes through them together.
     const int64_t mine = edge + lane;
     int32_t neighbour = 0;
-    float factor = 0;
+    float factor = 1;
     if (mine < end) {
-      neighbour = __ldg(s.neighbours + mine);
-      factor = s.weights ? __ldg(s.weights + mine) : 1.0F;
-      if (s.source) factor *= __ldg(s.source + neighbour);
+      neighbour = __ldcs(s.neighbours + mine);
+      if (factors && s.weights) factor = __ldcs(s.weights + mine);
+      if (factors && s.source) factor *= __ldg(s.source + neighbour);
     }
     const int here = static_cast<int>(end - edge < lanes ? end - edge : lanes);
     for (int i = 0; i < here; i += unrolled) {
-      float rows[unrolled][parts][count], factors[unrolled];
+      float rows[unrolled][parts][count], times[unrolled];
 #pragma unroll
       for (int k = 0; k < unrolled; ++k) {
-        const int from = i + k < here ? i + k : i;
-        const int64_t u = __shfl_sync(mask, neighbour, from, lanes);
-        const float f = __shfl_sync(mask, factor, from, lanes);
-        factors[k] = i + k < here ? f : 0.0F;
+        const int64_t u = __shfl_sync(mask, neighbour, i + k, lanes);
+        if (factors) times[k] = __shfl_sync(mask, factor, i + k, lanes);
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
           const int64_t c = channel + static_cast<int64_t>(p) * lanes * count;
-          if (c < s.width) {
+          if (i + k < here && c < s.width) {
             load<count>(s.x + u * s.width + c, rows[k][p]);
           } else {
 #pragma unroll
@@ -75,7 +84,7 @@ __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
 #pragma unroll
-          for (int j = 0; j < count; ++j) sum[p][j] = fmaf(factors[k], rows[k][p][j], sum[p][j]);
+          for (int j = 0; j < count; ++j) sum[p][j] = factors ? fmaf(times[k], rows[k][p][j], sum[p][j]) : sum[p][j] + rows[k][p][j];
         }
       }
     }
@@ -88,20 +97,20 @@ __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message
   for (int p = 0; p < parts; ++p) {
     const int64_t c = channel + static_cast<int64_t>(p) * lanes * count;
     if (c >= s.width) continue;
+    float own_row[count] = {}, result[count];
+    if (has_own) load<count>(s.own_x + own * s.width + c, own_row);
 #pragma unroll
-    for (int j = 0; j < count; ++j) {
-      float value = scale * sum[p][j];
-      if (has_own) value = fmaf(self, s.own_x[own * s.width + c + j], value);
-      s.y[row * s.width + c + j] = value;
-    }
+    for (int j = 0; j < count; ++j) result[j] = fmaf(self, own_row[j], scale * sum[p][j]);
+    store<count>(result, s.y + row * s.width + c);
   }
 }
 
 template <class Message, int lanes, int parts, int count>
 void launch(const DeviceRowSums<Message>& sums, cudaStream_t stream) {
   const int64_t blocks = (sums.rows * lanes + threads - 1) / threads;
+  const auto kernel = sums.weights || sums.source ? sum_rows_kernel<Message, lanes, parts, count, true> : sum_rows_kernel<Message, lanes, parts, count, false>;
   for (int64_t channel = 0; channel < sums.width; channel += static_cast<int64_t>(lanes) * parts * count) {
-    sum_rows_kernel<Message, lanes, parts, count><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(sums, channel);
+    kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(sums, channel);
   }
 }
 
