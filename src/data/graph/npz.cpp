@@ -57,6 +57,7 @@ class NpzFile {
   bool has(const std::string& name) const { return archive_.has(name + ".npy"); }
   // Which of two spellings the archive has; the first where it has neither.
   std::string either(const std::string& name, const std::string& other) const { return !has(name) && has(other) ? other : name; }
+  std::string label_name() const { return either("node_label", "labels"); }
 
   template <class Use>
   auto with_array(const std::string& name, const Use& use) const {
@@ -224,7 +225,7 @@ void read_attributes(Graph& graph, const NpzFile& file) {
 
 void read_labels(Graph& graph, const NpzFile& file) {
   constexpr int64_t most_classes = 65536;
-  const std::string name = file.either("node_label", "labels");
+  const std::string name = file.label_name();
   const std::vector<int64_t> labels = file.labels(name);
   if (static_cast<int64_t>(labels.size()) != graph.nodes) {
     throw UserError(fmt::format("{} has {} labels, but the adjacency has {} nodes. Give one for each node, -1 where it is not known.",
@@ -244,13 +245,22 @@ void read_labels(Graph& graph, const NpzFile& file) {
 
 }  // namespace
 
-Graph read_npz(const std::filesystem::path& path, bool undirected) {
+bool npz_has_labels(const std::filesystem::path& path) {
+  const NpzFile file(path);
+  return file.has(file.label_name());
+}
+
+Graph read_npz(const std::filesystem::path& path, bool undirected, bool labelled) {
   const NpzFile file(path);
   Graph graph;
   graph.name = path.filename().string();
   read_edges(graph, file, undirected);
   read_attributes(graph, file);
-  read_labels(graph, file);
+  if (labelled || file.has(file.label_name())) {
+    read_labels(graph, file);
+  } else {
+    graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
+  }
   graph.node_names = file.names("node_names");
   return graph;
 }

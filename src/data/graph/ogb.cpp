@@ -150,13 +150,17 @@ void read_labels(Graph& graph, const fs::path& folder) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, fs::path>> ogb_files(const fs::path& folder) {
+bool ogb_has_labels(const fs::path& folder) { return find_file(folder, "node-label").has_value(); }
+
+std::vector<std::pair<std::string, fs::path>> ogb_files(const fs::path& folder, bool labelled) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
     throw UserError(fmt::format("'{}' is no folder. Name the folder of a graph in OGB's layout, which holds raw/ and split/.", folder.string()));
   }
   std::vector<std::pair<std::string, fs::path>> files;
-  for (const std::string name : {"edge", "node-feat", "node-label"}) files.emplace_back(name, need_file(folder, name));
+  for (const std::string name : {"edge", "node-feat", "node-label"}) {
+    if (name != "node-label" || labelled || ogb_has_labels(folder)) files.emplace_back(name, need_file(folder, name));
+  }
   for (const std::string name : {"num-node-list", "num-edge-list"}) {
     if (const auto path = find_file(folder, name)) files.emplace_back(name, *path);
   }
@@ -169,11 +173,15 @@ int64_t ogb_attributes(const fs::path& folder) {
   return reader.next(line) ? std::count(line.begin(), line.end(), ',') + 1 : 0;
 }
 
-Graph read_ogb(const fs::path& folder, bool undirected) {
+Graph read_ogb(const fs::path& folder, bool undirected, bool labelled) {
   Graph graph;
   graph.name = fs::path(folder / "").parent_path().filename().string();
   read_attributes(graph, folder);
-  read_labels(graph, folder);
+  if (labelled || ogb_has_labels(folder)) {
+    read_labels(graph, folder);
+  } else {
+    graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
+  }
   read_edges(graph, folder, undirected);
   return graph;
 }

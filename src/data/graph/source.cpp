@@ -28,10 +28,12 @@ namespace fs = std::filesystem;
 // To be counted up when a reader or a generator makes something else out of the same files or seed.
 constexpr int conversion_version = 1;
 
+using NamedFiles = std::vector<std::pair<std::string, fs::path>>;  // by what they are
+
 // A graph that is yet to be read: what it will be called, what it is read from, which options shape it, and how it is made.
 struct Recipe {
   std::string name;
-  std::vector<std::pair<std::string, fs::path>> files;  // by what they are
+  NamedFiles files;
   nlohmann::json options;
   std::function<Graph()> make;
 };
@@ -58,20 +60,37 @@ Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
   return graph;
 }
 
+// Links need no labels: where there are none, every node is there to learn from, and links are what is held out.
+bool needs_labels(const GraphOptions& options) { return options.task != GraphTaskKind::links; }
+
+void learn_from_all(Graph& graph) {
+  graph.train.resize(static_cast<size_t>(graph.nodes));
+  std::iota(graph.train.begin(), graph.train.end(), int64_t{0});
+}
+
+void refuse_split_without_labels(const DataOptions& options) {
+  const SplitOptions& split = options.split;
+  for (const auto& [key, value] : {std::pair("train", &options.train), std::pair("valid", &options.valid), std::pair("test", &options.test),
+                                   std::pair("split.column", &split.column), std::pair("label", &options.label)}) {
+    if (value->empty()) continue;
+    throw UserError(fmt::format("data.{} is set for a graph without labels: it divides or names labelled nodes, and graph.task = links needs none. Remove it.", key));
+  }
+  if (split.valid != SplitOptions().valid || split.test != SplitOptions().test) {
+    throw UserError("data.split.valid and data.split.test hold out labelled nodes, and there are none: link.valid and link.test hold out links. Remove them.");
+  }
+}
+
 struct Shares {
   double valid = 0, test = 0;
   int64_t seed = 0;
 };
 
+NamedFiles stored_files(const fs::path& place, bool ogb, bool labelled) { return ogb ? ogb_files(place, labelled) : NamedFiles{{"npz", place}}; }
+
 // A graph in `place` (OGB's folder, or an npz archive), with the split beside it or, where there is none, a drawn one.
 Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, const std::optional<SplitFiles>& split, const Shares& shares,
                     bool undirected) {
-  Recipe recipe{.name = name, .files = {}, .options = {{"layout", ogb ? "ogb" : "npz"}}, .make = {}};
-  if (ogb) {
-    recipe.files = ogb_files(place);
-  } else {
-    recipe.files = {{"npz", place}};
-  }
+  Recipe recipe{.name = name, .files = stored_files(place, ogb, true), .options = {{"layout", ogb ? "ogb" : "npz"}}, .make = {}};
   if (split) {
     for (size_t i = 0; i < 3; ++i) recipe.files.emplace_back(fmt::format("split {}", i), (*split)[i]);
   } else {
@@ -89,41 +108,46 @@ Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, co
   return recipe;
 }
 
-// Links need no labels: without them every node is there to learn from, and links are what is held out.
 Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) {
   const SplitOptions& split = options.split;
-  const bool undirected = graph_options.undirected, labelled = !options.labels.empty() || graph_options.task != GraphTaskKind::links;
-  for (const auto& [key, value] : {std::pair("train", &options.train), std::pair("valid", &options.valid), std::pair("test", &options.test),
-                                   std::pair("split.column", &split.column), std::pair("label", &options.label)}) {
-    if (labelled || value->empty()) continue;
-    throw UserError(fmt::format("data.{} is set without data.labels: it divides or names labelled nodes, and graph.task = links needs none. Remove it.", key));
-  }
-  if (!labelled && (split.valid != SplitOptions().valid || split.test != SplitOptions().test)) {
-    throw UserError("data.split.valid and data.split.test hold out labelled nodes, and there are none: link.valid and link.test hold out links. Remove them.");
-  }
+  const bool undirected = graph_options.undirected, labelled = !options.labels.empty() || needs_labels(graph_options);
+  if (!labelled) refuse_split_without_labels(options);
   return {.name = fs::path(options.edges).filename().string(),
           .files = own_graph_files(options, labelled),
           .options = {{"layout", "own"}, {"delimiter", options.delimiter}, {"label", options.label}, {"column", split.column},
                       {"drawn", {split.valid, split.test, split.seed}}, {"array", options.features.ends_with(".npy")}},
           .make = [=] {
             Graph graph = read_own_graph(options, undirected);
-            if (labelled) return graph;
-            graph.train.resize(static_cast<size_t>(graph.nodes));
-            std::iota(graph.train.begin(), graph.train.end(), int64_t{0});
+            if (!labelled) learn_from_all(graph);
             return graph;
           }};
 }
 
-Recipe own_stored_graph(const DataOptions& options, bool undirected) {
-  const bool ogb = options.source == "ogb";
-  if (options.graph.empty()) {
-    throw UserError(fmt::format("data.source is '{}', but data.graph is not set. Set it to {}.", options.source,
-                                ogb ? "the folder that holds raw/ and split/" : "your .npz file"));
+fs::path own_place(const DataOptions& options) {
+  if (!options.graph.empty()) return options.graph;
+  throw UserError(fmt::format("data.source is '{}', but data.graph is not set. Set it to {}.", options.source,
+                              options.source == "ogb" ? "the folder that holds raw/ and split/" : "your .npz file"));
+}
+
+bool has_labels(const fs::path& place, bool ogb) { return ogb ? ogb_has_labels(place) : npz_has_labels(place); }
+
+Recipe own_stored_graph(const DataOptions& options, const GraphOptions& graph_options) {
+  const bool ogb = options.source == "ogb", undirected = graph_options.undirected;
+  const fs::path place = own_place(options);
+  const std::string name = (place / "").parent_path().filename().string();
+  if (!needs_labels(graph_options) && !has_labels(place, ogb)) {
+    refuse_split_without_labels(options);
+    return {.name = name,
+            .files = stored_files(place, ogb, false),
+            .options = {{"layout", ogb ? "ogb" : "npz"}, {"labels", false}},
+            .make = [=] {
+              Graph graph = ogb ? read_ogb(place, undirected, false) : read_npz(place, undirected, false);
+              learn_from_all(graph);
+              return graph;
+            }};
   }
-  const fs::path place = options.graph;
   const auto split = find_split_files(ogb ? place : fs::absolute(place).parent_path(), options.protocol);
   if (split) refuse_shares_beside_files(options, (*split)[0]);
-  const std::string name = (place / "").parent_path().filename().string();
   return stored_graph(name, place, ogb, split, {options.split.valid, options.split.test, options.split.seed}, undirected);
 }
 
@@ -165,10 +189,10 @@ Recipe catalogue_graph(const CatalogueEntry& entry, const DataOptions& options, 
 }
 
 // The folder with the real labels and split of ogbn-products, complete or not at all; its files go into `files`.
-std::string real_products(const std::string& folder, std::vector<std::pair<std::string, fs::path>>& files) {
+std::string real_products(const std::string& folder, NamedFiles& files) {
   for (const fs::path& place : data_folders(folder)) {
     for (const fs::path& real : {place / "graph" / "ogbn_products", place / "ogbn_products"}) {
-      std::vector<std::pair<std::string, fs::path>> found;
+      NamedFiles found;
       for (const std::string name : {"raw/node-label.csv", "split/sales_ranking/train.csv", "split/sales_ranking/valid.csv"}) {
         if (const auto path = find_data_file({real}, {name + ".gz", name})) found.emplace_back(name, *path);
       }
@@ -204,18 +228,25 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
   }
   if (entry.name == "products-like") return prepare(products_like(options, graph), graph);
   if (entry.name == "graph") return prepare(own_graph(options, graph), graph);
-  if (entry.own) return prepare(own_stored_graph(options, graph.undirected), graph);
+  if (entry.own) return prepare(own_stored_graph(options, graph), graph);
   return prepare(catalogue_graph(entry, options, graph.undirected), graph);
 }
 
 Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& graph) {
-  if (options.source != "graph" || !options.labels.empty()) return load_graph(options, graph);
+  const bool stored = options.source == "ogb" || options.source == "npz";
+  if (options.source != "graph" && !stored) return load_graph(options, graph);
+  if (stored ? has_labels(own_place(options), options.source == "ogb") : !options.labels.empty()) return load_graph(options, graph);
   refuse_idle_options(catalogue_entry(options.source), options, graph);
-  for (const auto& [key, path] : {std::pair("edges", &options.edges), std::pair("features", &options.features)}) {
-    if (!path->empty()) continue;
-    throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. To predict, your own graph needs data.edges and data.features.", key));
+  Graph read;
+  if (stored) {
+    read = options.source == "ogb" ? read_ogb(options.graph, graph.undirected, false) : read_npz(options.graph, graph.undirected, false);
+  } else {
+    for (const auto& [key, path] : {std::pair("edges", &options.edges), std::pair("features", &options.features)}) {
+      if (!path->empty()) continue;
+      throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. To predict, your own graph needs data.edges and data.features.", key));
+    }
+    read = read_own_graph(options, graph.undirected);
   }
-  Graph read = read_own_graph(options, graph.undirected);
   check_graph(read, read.name, false);
   return read;
 }

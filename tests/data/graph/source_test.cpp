@@ -165,7 +165,34 @@ TEST_F(GraphSource, LinksNeedNoLabels) {
     EXPECT_EQ(read.files.size(), 2u);
   }
   data.train = folder.write("train.csv", "node\na\n").string();
-  expect_refused("data.train is set without data.labels");
+  expect_refused("data.train is set for a graph without labels");
+}
+
+TEST_F(GraphSource, StoredGraphsWithoutLabelsServeLinksAndPrediction) {
+  write_ring("ring");
+  const Graph labelled = load_graph(data, graph);
+  EXPECT_EQ(load_graph_to_predict(data, graph).classes, labelled.classes);
+  fs::remove(folder.path() / "ring/raw/node-label.csv");
+  expect_refused("has no file raw/node-label.csv.gz");
+  data.source = "npz";
+  const std::vector<std::pair<std::string, std::string>> arrays = {
+      {"adj_data.npy", npy_of("<f4", "(2,)", bytes_of<float>({1, 1}))},       {"adj_indices.npy", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 0}))},
+      {"adj_indptr.npy", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 1, 2}))}, {"adj_shape.npy", npy_of("<i8", "(2,)", bytes_of<int64_t>({2, 2}))},
+      {"attr_matrix.npy", npy_of("<f4", "(2, 1)", bytes_of<float>({5, 6}))}};
+  const std::string archive = folder.write("pair.npz", zip_of(arrays)).string(), ring = data.graph;
+  data.graph = archive;
+  expect_refused("holds no 'node_label.npy'");
+  for (const auto& [source, place, nodes] : {std::tuple("ogb", ring, 10), std::tuple("npz", archive, 2)}) {
+    data.source = source;
+    data.graph = place;
+    graph.task = GraphTaskKind::nodes;
+    const Graph predicted = load_graph_to_predict(data, graph);
+    EXPECT_EQ(predicted.nodes, nodes);
+    EXPECT_TRUE(predicted.classes.empty());
+    EXPECT_TRUE(std::all_of(predicted.labels.begin(), predicted.labels.end(), [](int32_t label) { return label == -1; }));
+    graph.task = GraphTaskKind::links;
+    for (int time = 0; time < 2; ++time) EXPECT_EQ(load_graph(data, graph).train.size(), static_cast<size_t>(nodes)) << source;
+  }
 }
 
 TEST_F(GraphSource, OptionsWithoutEffectAreRefused) {
