@@ -20,12 +20,10 @@ namespace l0gm {
 
 namespace {
 
-// What a finished run reads and computes: closed attributes are not read, closed channels not computed.
+// A finished run and what it reads, with closed attributes not read and closed channels not computed.
 struct NarrowedRun {
   LoadedGraph& run;
   GraphInputs inputs;
-
-  explicit NarrowedRun(LoadedGraph& loaded) : run(loaded), inputs(narrow_graph(loaded)) {}
 };
 
 const std::vector<int64_t>& nodes_of(const Graph& graph, const std::string& split) {
@@ -53,8 +51,6 @@ nlohmann::json report(LoadedGraph& run, const Graph& raw, const std::string& spl
   for (int64_t i = 0; i < open.size(0); ++i) {
     if (open[i].item<bool>()) columns.push_back({{"name", run.graph.attribute_names[static_cast<size_t>(i)]}, {"open_dimensions", 1}});
   }
-  const int64_t closed = open.size(0) - static_cast<int64_t>(columns.size());
-  result["parameters"] = result["parameters"].get<int64_t>() - closed * encoder.parameters_per_attribute();
   result["columns"] = open.size(0);
   result["open_columns"] = columns;
   if (!run.graph.planted.empty()) result["planted"] = compare_open(run.graph.planted, columns);
@@ -83,10 +79,10 @@ nlohmann::json judge_perturbed_graph(NarrowedRun& narrowed, const Graph& raw, co
   return {{"rob_mu", mean_over_conditions(conditions)}, {"conditions", conditions}};
 }
 
-nlohmann::json evaluate_links(LoadedGraph& run, const Graph& raw, const std::string& split, const Machine& machine) {
-  const Graph graph = scale_attributes(raw, run.graph.scaling);
+nlohmann::json evaluate_links(NarrowedRun& narrowed, const Graph& raw, const std::string& split, const Machine& machine) {
+  LoadedGraph& run = narrowed.run;
+  const Graph graph = narrowed.inputs.of(raw);
   const Config& config = run.config;
-  run.model->narrow(run.gate_state);
   LinkTask task(graph, config.graph, config.link, config.train.batch, static_cast<uint64_t>(config.train.seed),
                 static_cast<uint64_t>(config.data.split.seed), run.model, machine.device, dtype_of(config.train.precision));
   const Predictions predictions = task.predict(*run.model, run.gate_state, split);
@@ -107,12 +103,13 @@ nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::
   nlohmann::json result = report(run, raw, split, machine);
   result["nodes"] = raw.nodes;
   result["dataset"] = run.graph.dataset;
+  if (links && options.perturb) throw UserError("--perturb: perturbed attributes are for graph.task = nodes so far");
+  NarrowedRun narrowed{run, narrow_graph(run)};
+  if (!has_instance_gates(*run.model)) result["parameters"] = run.model->parameter_count();
   if (links) {
-    if (options.perturb) throw UserError("--perturb: perturbed attributes are for graph.task = nodes so far");
-    result.update(evaluate_links(run, raw, split, machine));
+    result.update(evaluate_links(narrowed, raw, split, machine));
     return result;
   }
-  NarrowedRun narrowed(run);
   const Graph graph = narrowed.inputs.of(raw);
   const Predictions predictions = predict_nodes(*run.model, run.gate_state, graph, nodes_of(graph, split), run.config.graph.inference_rows,
                                                 machine.device, dtype_of(run.config.train.precision));

@@ -87,7 +87,11 @@ torch::Tensor Model::open_dimensions(const GateState& state) const {
   return site_->index.defined() ? open.index_select(0, site_->index.cpu()) : open;
 }
 
-int64_t Model::parameter_count() const { return parameter_count(at::ones({encoder_->width()}, torch::kBool)); }
+int64_t Model::parameter_count() const {
+  int64_t count = encoder_->shared_parameters();
+  for (const int64_t of_dimension : encoder_->parameters_of_dimension()) count += of_dimension;
+  return count + head_->parameters_with(at::ones({selected_.defined() ? selected_.size(0) : encoder_->width()}, torch::kBool));
+}
 
 int64_t Model::parameter_count(const torch::Tensor& kept) const {
   const std::vector<int64_t> of_dimension = encoder_->parameters_of_dimension();

@@ -55,7 +55,6 @@ class LinearConvolution : public Convolution {
   }
   int64_t outputs() const override { return weight_.size(1); }
   int64_t parameters_per_output() const override { return weight_.size(0) + 1; }
-  int64_t parameters_per_input() const override { return weight_.size(1); }
   void narrow_outputs(const torch::Tensor& kept) override {
     keep_part(weight_, 1, kept);
     keep_part(bias_, 0, kept);
@@ -128,7 +127,6 @@ class SageConvolution : public Convolution {
   }
   int64_t outputs() const override { return root_.size(1); }
   int64_t parameters_per_output() const override { return neighbour_.size(0) + root_.size(0) + 1; }
-  int64_t parameters_per_input() const override { return root_.size(1) + (pool_.defined() ? pool_ : neighbour_).size(1); }
   void narrow_outputs(const torch::Tensor& kept) override {
     keep_part(neighbour_, 1, kept);
     keep_part(root_, 1, kept);

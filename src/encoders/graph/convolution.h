@@ -50,8 +50,7 @@ class Convolution : public torch::nn::Module {
   // What LayerRows::messages holds; undefined where the rows themselves pass.
   virtual torch::Tensor messages_of(const LayerRows&) const { return {}; }
   virtual int64_t outputs() const = 0;
-  virtual int64_t parameters_per_output() const = 0;  // that go with an output, with an input
-  virtual int64_t parameters_per_input() const = 0;
+  virtual int64_t parameters_per_output() const = 0;  // that go with an output
   // Keeps the outputs `kept` (int64, ascending) and computes no others from now on. What they are does not change.
   virtual void narrow_outputs(const torch::Tensor& kept) = 0;
   virtual NarrowedOutputs narrowed() const { return {}; }

@@ -44,7 +44,6 @@ class GatConvolution : public Convolution {
   torch::Tensor messages_of(const LayerRows& x) const override { return x.times(weight_); }
   int64_t outputs() const override { return weight_.size(1); }
   int64_t parameters_per_output() const override { return weight_.size(0) + (folded_ ? 1 : 3); }
-  int64_t parameters_per_input() const override { return weight_.size(1) + (folded_ ? 2 * options_.heads : 0); }
 
   void narrow_outputs(const torch::Tensor& kept) override {
     torch::NoGradGuard no_grad;

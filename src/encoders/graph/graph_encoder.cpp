@@ -163,11 +163,6 @@ int64_t GraphEncoder::shared_parameters() const {
   return count;
 }
 
-int64_t GraphEncoder::parameters_per_attribute() const {
-  const Layer& first = layers_.front();
-  return first.convolution->parameters_per_input() + (first.residual.defined() ? first.residual.size(1) : 0);
-}
-
 void GraphEncoder::narrow_layer(size_t index, const torch::Tensor& kept) {
   Layer& layer = layers_[index];
   layer.convolution->narrow_outputs(kept);

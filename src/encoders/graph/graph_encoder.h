@@ -57,7 +57,6 @@ class GraphEncoder : public Encoder {
   // Whether forward() is to store statistics of batch norm; false as answer: there are none. Meanwhile hidden layers drop out as in training:
   // what follows the norm was trained behind the spread that dropout gives.
   bool collect_statistics(bool on);
-  int64_t parameters_per_attribute() const;
   const GateSite* input_site() const { return input_site_.get(); }
   // Reads only these attributes from now on (int64, ascending), each times its gate's value; the gate on the input is gone.
   void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values);
