@@ -52,7 +52,8 @@ struct GateOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("unit", unit, "what one gate opens or closes: an interface dimension, a source column, a category value's dimension, nothing (dense)");
+    v("unit", unit, "what one gate opens or closes: an interface dimension, a source column, a category value's dimension, nothing (dense); graphs: a channel, a block of "
+      "channels (`graph.blocks`), a channel of each layer, nothing");
     v("logits", logits, "one learned logit per unit, one per unit and example, or a mask picked once after warm-up and frozen");
     v("noise", noise, "fresh noise for every example, or one draw per step");
     v("attach", attach, "where the gate sits: at the interface between encoder and head, or on the input (tables: a unit is a field, a column or a value, whatever its width)");

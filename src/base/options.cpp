@@ -46,8 +46,10 @@ size_t enum_index(const OptionValue& value, const std::vector<std::string>& name
   for (size_t i = 0; text != nullptr && i < names.size(); ++i) {
     if (names[i] == *text) return i;
   }
-  throw "is " + one_of(names) + (text != nullptr ? "." + did_you_mean(*text, names) : "");
+  throw Refusal{"is " + one_of(names), text != nullptr ? did_you_mean(*text, names) : ""};
 }
+
+std::string with_article(const std::string& type) { return fmt::format("{}{}", type.starts_with("list") || type.starts_with("table") ? "a " : "", type); }
 
 std::string one_of(const std::vector<std::string>& names) { return "one of " + join(names, ", "); }
 
@@ -126,7 +128,12 @@ Option& OptionList::find(const std::string& key) {
     family.create(options_, name);
     return *existing();
   }
-  throw UserError(fmt::format("unknown option '{}'.{} `l0gm train --help` lists all of them.", key, did_you_mean(key, keys())));
+  std::vector<std::string> spelled_out;  // those that end so: the section was left out
+  for (const Option& option : options_) {
+    if (option.key.ends_with("." + key)) spelled_out.push_back(option.key);
+  }
+  const std::string hint = spelled_out.empty() ? did_you_mean(key, keys()) : fmt::format(" Did you mean {}?", join(spelled_out, " or "));
+  throw UserError(fmt::format("unknown option '{}'.{} `l0gm train --help` lists all of them.", key, hint));
 }
 
 bool OptionList::named(const std::string& key) { return find(key).named; }
@@ -137,6 +144,9 @@ void OptionList::assign(Option& option, const OptionValue& value, const std::str
     option.named = true;
   } catch (const std::string& reason) {
     throw UserError(fmt::format("{}: {} {}; found {} ({})", where, option.key, reason, to_toml(value), kind_of(value)));
+  } catch (const option_detail::Refusal& refusal) {
+    const std::string kind = std::holds_alternative<std::string>(value) ? "" : fmt::format(" ({})", kind_of(value));
+    throw UserError(fmt::format("{}: {} {}; found {}{}.{}", where, option.key, refusal.reason, to_toml(value), kind, refusal.hint));
   }
 }
 

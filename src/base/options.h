@@ -72,6 +72,10 @@ std::string describe(const Limit& limit);
 double number(const OptionValue& value);               // throws std::string unless it is one
 int64_t whole_number(const OptionValue& value);
 void check(double value, const Limit& limit);          // throws std::string
+// Why a value is refused, and what was meant instead, to be told last.
+struct Refusal {
+  std::string reason, hint;
+};
 size_t enum_index(const OptionValue& value, const std::vector<std::string>& names);
 
 template <class T>
@@ -85,6 +89,7 @@ std::vector<std::string> names_of() {
 }
 
 std::string one_of(const std::vector<std::string>& names);
+std::string with_article(const std::string& type);  // "a list of texts", but "text"
 
 template <class T>
 std::string type_name() {
@@ -133,15 +138,16 @@ void from_value(T& member, const OptionValue& value, const Limit& limit) {
     else if (!std::holds_alternative<T>(value)) throw std::string("is a list of texts");
     else member = std::get<T>(value);
   } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
-    if (!std::holds_alternative<std::vector<double>>(value)) throw "is " + type_name<T>();
+    const auto* one = std::get_if<int64_t>(&value);  // without brackets: a list of one
+    if (one == nullptr && !std::holds_alternative<std::vector<double>>(value)) throw "is " + with_article(type_name<T>());
     T parsed;
-    for (const double item : std::get<std::vector<double>>(value)) {
+    for (const double item : one != nullptr ? std::vector<double>{static_cast<double>(*one)} : std::get<std::vector<double>>(value)) {
       parsed.push_back(whole_number(item));
       check(item, limit);
     }
     member = parsed;
   } else {
-    if (!std::holds_alternative<T>(value)) throw "is " + type_name<T>();
+    if (!std::holds_alternative<T>(value)) throw "is " + with_article(type_name<T>());
     member = std::get<T>(value);
   }
 }

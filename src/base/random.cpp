@@ -1,9 +1,7 @@
 #include "base/random.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <numbers>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -161,8 +159,8 @@ double RandomStream::uniform() {
 }
 
 double RandomStream::normal() {
-  const double radius = std::sqrt(-2.0 * std::log(uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  const double first = uniform(), second = uniform();
+  return box_muller(first, second)[0];
 }
 
 // Lemire's multiplication; the few values that would make some results likelier are drawn again.

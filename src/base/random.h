@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 namespace l0gm {
@@ -25,13 +27,20 @@ void fill_uniform(uint64_t key, const int64_t* ids, int64_t rows, int64_t width,
 // The same numbers without instructions that only some processors have; what other processors run, and tests compare.
 void fill_uniform_portable(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, float* out);
 
+// Two independent standard normal numbers out of two uniform ones in (0, 1).
+template <class Real>
+std::array<Real, 2> box_muller(Real first, Real second) {
+  const Real radius = std::sqrt(-2 * std::log(first)), angle = 2 * std::numbers::pi_v<Real> * second;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
 // A sequence for host code (splits, shuffles, generators).
 class RandomStream {
  public:
   explicit RandomStream(uint64_t seed, uint64_t stream = 0) : key_(mix_key(seed, stream)) {}
   uint32_t bits();
   double uniform();            // in (0, 1), 53 bits
-  double normal();             // Box-Muller
+  double normal();
   uint64_t below(uint64_t n);  // 0 … n-1, unbiased
   std::vector<int64_t> permutation(int64_t n);
 

@@ -68,7 +68,14 @@ void run_info(const DataArguments& arguments, const Common& common) {
                                  join(entry.protocols, ", "));
   for (const auto& file : json["files"]) {
     text += fmt::format("  {}{}: {}\n", file["path"].get<std::string>(), file["optional"].get<bool>() ? " (optional)" : "",
-                        file["found"].is_null() ? "not here; `l0gm data get " + entry.name + "` fetches it" : file["found"].get<std::string>());
+                        !file["found"].is_null()                      ? file["found"].get<std::string>()
+                        : file["address"].get<std::string>().empty() ? "not here, and it has no public address: put it into one of the folders below"
+                                                                     : "not here; `l0gm data get " + entry.name + "` fetches it");
+  }
+  if (!entry.files.empty()) {
+    std::vector<std::string> folders;
+    for (const auto& folder : data_folders(arguments.folder)) folders.push_back(folder.string());
+    text += fmt::format("  looked for in: {}\n", folders.empty() ? "no folder; set L0GM_DATA or --data-dir" : join(folders, ", "));
   }
   if (entry.files.empty() && !entry.own && entry.modality == "table") {
     for (const std::string& protocol : entry.protocols.empty() ? std::vector<std::string>{""} : entry.protocols) {
@@ -174,12 +181,12 @@ void add_data(CLI::App& app, const Common& common) {
   get->callback([arguments, &common] { run_get(*arguments, common); });
   CLI::App* make = named("make", "write a made dataset: a table as csv, a graph as one binary file");
   make->add_option("--protocol", arguments->protocol, "its variant");
-  make->add_option("--rows", arguments->rows, "number of rows")->capture_default_str()->check(CLI::Range(int64_t{100}, int64_t{1} << 40));
+  make->add_option("--rows", arguments->rows, "number of rows, or of nodes of planted-graph")->capture_default_str()->check(CLI::Range(int64_t{100}, int64_t{1} << 40));
   make->add_option("--scale", arguments->scale, "products-like: size in proportion to the real graph")->capture_default_str()->check(CLI::PositiveNumber);
   make->add_option("--seed", arguments->seed, "of the rows")->capture_default_str()->check(CLI::NonNegativeNumber);
   make->add_option("-o,--out", arguments->out, "file to write")->required();
   make->callback([arguments, &common] { run_make(*arguments, common); });
-  CLI::App* exported = verb->add_subcommand("export", "the split of a configuration as csv files, for other tools");
+  CLI::App* exported = verb->add_subcommand("export", "the data of a configuration for other tools: a table's split as csv files, a graph as one file");
   exported->add_option("config", arguments->config, "configuration (TOML)")->required();
   exported->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
   exported->add_option("-o,--out", arguments->out, "folder to write")->required();

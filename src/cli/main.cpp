@@ -1,6 +1,7 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -34,8 +35,9 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--json" || word == "--quiet") continue;
     if (word.starts_with("-")) return "";  // an option that belongs behind its verb: CLI11 names it
-    for (const std::string& verb : verbs) {
-      if (verb == argv[i]) return "";
+    if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) {  // `data` and `bench` have verbs of their own
+      const CLI::App* verb = app.get_subcommand(word);
+      return verb->get_subcommands({}).empty() || i + 1 == argc ? "" : suggestion(*verb, argc - i, argv + i);
     }
     return fmt::format("'{}' is no verb.{} There are: {}", argv[i], did_you_mean(argv[i], verbs), join(verbs, ", "));
   }

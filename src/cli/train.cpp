@@ -71,6 +71,7 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   std::vector<std::string> assignments = arguments.assignments;
   if (arguments.seed >= 0) assignments.push_back(fmt::format("train.seed={}", arguments.seed));
   const Config config = read_config(arguments.config, assignments);
+  for (const std::string& sentence : unread_options(config)) log_warning(sentence);
   const Machine machine = arguments.machine.prepare();
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -46,9 +45,12 @@ nlohmann::json options_of(Config config) {
 std::vector<std::string> closed_attributes(const TrainedGraph& trained) {
   const auto& before = trained.exact.graph.attribute_names;
   const auto& after = graph_encoder(*trained.narrowed.model).shape().attribute_names;
-  const std::set<std::string> read(after.begin(), after.end());
   std::vector<std::string> closed;
-  std::copy_if(before.begin(), before.end(), std::back_inserter(closed), [&](const std::string& name) { return !read.contains(name); });
+  size_t next = 0;  // both are in the same order; names may repeat
+  for (const std::string& name : before) {
+    if (next < after.size() && after[next] == name) ++next;
+    else closed.push_back(name);
+  }
   return closed;
 }
 

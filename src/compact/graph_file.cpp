@@ -88,7 +88,7 @@ void check_tensors(const SafetensorsFile& file, const GraphNet& net) {
     if (!all_finite(tensor.dtype, tensor.bytes)) throw UserError(fmt::format("tensor '{}' holds a number that is not finite", name));
     elements += tensor.elements();
   }
-  if (elements != net.parameters()) throw UserError(fmt::format("it holds {} numbers, its net has {}", elements, net.parameters()));
+  if (elements != net.numbers()) throw UserError(fmt::format("it holds {} numbers, its net has {}", elements, net.numbers()));
 }
 
 GraphFile read(const SafetensorsFile& file) {

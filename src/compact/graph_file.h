@@ -20,7 +20,8 @@ struct GraphNet {
   std::vector<int64_t> selected;  // channels that the head reads of an encoder that keeps its width; empty: all
 
   int64_t head_width() const { return selected.empty() ? encoder.widths.back() : static_cast<int64_t>(selected.size()); }
-  int64_t parameters() const;
+  int64_t parameters() const;  // as Model counts them
+  int64_t numbers() const;     // that a file holds: with the statistics of batch norms
   nlohmann::json to_json() const;
   static GraphNet from_json(const nlohmann::json& json, const GraphInputs& inputs, int64_t classes);  // UserError when it makes no sense
 };

@@ -73,11 +73,19 @@ int64_t convolution_parameters(const GraphShape& shape, size_t layer, int64_t in
 
 }  // namespace
 
+int64_t GraphNet::numbers() const {
+  int64_t statistics = 0;  // mean and variance of each channel behind a batch norm
+  for (size_t i = 0; i < encoder.widths.size(); ++i) {
+    if ((i + 1 == encoder.widths.size() ? encoder.last_norm : encoder.norm) == Norm::batch) statistics += 2 * encoder.widths[i];
+  }
+  return parameters() + statistics;
+}
+
 int64_t GraphNet::parameters() const {
   int64_t sum = members * outputs_for(classes) * (1 + head_width()), inputs = encoder.attributes;
   for (size_t i = 0; i < encoder.widths.size(); ++i) {
     const Norm norm = i + 1 == encoder.widths.size() ? encoder.last_norm : encoder.norm;
-    const int64_t width = encoder.widths[i], of_norm = norm == Norm::none ? 0 : norm == Norm::layer ? 2 : 4;
+    const int64_t width = encoder.widths[i], of_norm = norm == Norm::none ? 0 : 2;
     sum += convolution_parameters(encoder, i, inputs) + of_norm * width + (encoder.residual == Residual::linear ? inputs * width : 0);
     inputs = width;
   }

@@ -15,6 +15,7 @@
 #include "data/table/csv.h"
 #include "l0gm/error.h"
 #include "training/graph_task.h"
+#include "training/link_task.h"
 
 namespace l0gm {
 
@@ -74,14 +75,26 @@ void write_nodes(const fs::path& path, const Graph& graph, const Predictions& pr
   file.commit();
 }
 
+void write_pairs(const fs::path& path, const Graph& graph, const std::vector<Link>& pairs, const Predictions& predictions) {
+  AtomicFile file(path);
+  file.write("from,to,p_linked\n");
+  std::string text;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    text.clear();
+    append_csv_cell(text, graph.node_name(pairs[i].first));
+    text += ',';
+    append_csv_cell(text, graph.node_name(pairs[i].second));
+    file.write(text += ',' + shortest(static_cast<float>(predictions.row(static_cast<int64_t>(i))[1])) + '\n');
+  }
+  file.commit();
+}
+
 }  // namespace
 
 GraphPredictor::GraphPredictor(const fs::path& model, const Machine& machine) : machine_(machine) {
   if (fs::is_directory(model)) {
     LoadedGraph run = load_graph_run(model, machine);
-    if (run.config.graph.task == GraphTaskKind::links) {
-      throw UserError(fmt::format("{} predicts links (graph.task = links), and `predict` tells the classes of nodes; `l0gm eval` judges it", model.string()));
-    }
+    links_ = run.config.graph.task == GraphTaskKind::links;
     inputs_ = narrow_graph(run);
     classes_ = run.graph.classes;
     calibrator_ = run.calibrator;
@@ -105,6 +118,11 @@ Predictions GraphPredictor::predict(const Graph& raw, std::span<const int64_t> n
   return predict_nodes(*model_, state_, graph, nodes, inference_rows_for(graph, inference_rows), machine_.device, dtype_);
 }
 
+Predictions GraphPredictor::predict(const Graph& raw, const std::vector<Link>& pairs, int64_t inference_rows) const {
+  const Graph graph = inputs_.of(raw);
+  return predict_pairs(*model_, state_, graph, pairs, inference_rows_for(graph, inference_rows), machine_.device, dtype_);
+}
+
 bool predicts_nodes(const fs::path& model) {
   std::error_code ignored;
   if (!fs::is_directory(model, ignored)) return is_graph_model(model);
@@ -116,16 +134,30 @@ bool predicts_nodes(const fs::path& model) {
 }
 
 nlohmann::json predict_graph(const GraphPredictor& predictor, const fs::path& input, const fs::path& output, const PredictGraphOptions& options) {
+  if (predictor.predicts_links() ? !options.nodes.empty() : !options.pairs.empty()) {
+    throw UserError(predictor.predicts_links() ? "--nodes: this model tells which nodes are linked; name pairs of them with --pairs"
+                                               : "--pairs: this model tells the classes of nodes; name them with --nodes, or leave it out for all");
+  }
+  if (predictor.predicts_links() && options.pairs.empty()) {
+    throw UserError("this model tells which nodes are linked: name the pairs with --pairs FILE, a csv with the columns from,to");
+  }
   const auto start = std::chrono::steady_clock::now();
   int64_t inference_rows = predictor.inputs().inference_rows;
   const Graph graph = input_graph(input, predictor.inputs(), inference_rows);
-  const std::vector<int64_t> nodes = options.nodes.empty() ? all_nodes(graph) : read_node_list(graph, options.nodes);
-  Predictions predictions = predictor.predict(graph, nodes, inference_rows);
-  if (options.calibrated) predictions = predictor.calibrator().apply(std::move(predictions));
-  write_nodes(output, graph, predictions);
+  const auto calibrated = [&](Predictions predictions) { return options.calibrated ? predictor.calibrator().apply(std::move(predictions)) : predictions; };
+  size_t rows = 0;
+  if (predictor.predicts_links()) {
+    const std::vector<Link> pairs = read_pair_list(graph, options.pairs);
+    write_pairs(output, graph, pairs, calibrated(predictor.predict(graph, pairs, inference_rows)));
+    rows = pairs.size();
+  } else {
+    const std::vector<int64_t> nodes = options.nodes.empty() ? all_nodes(graph) : read_node_list(graph, options.nodes);
+    write_nodes(output, graph, calibrated(predictor.predict(graph, nodes, inference_rows)));
+    rows = nodes.size();
+  }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {{"rows", nodes.size()}, {"output", output.string()}, {"graph_nodes", graph.nodes}, {"graph_edges", graph.edges()}, {"seconds", seconds},
-          {"rows_per_second", static_cast<double>(nodes.size()) / std::max(seconds, 1e-9)}};
+  return {{"rows", rows}, {"output", output.string()}, {"graph_nodes", graph.nodes}, {"graph_edges", graph.edges()}, {"seconds", seconds},
+          {"rows_per_second", static_cast<double>(rows) / std::max(seconds, 1e-9)}};
 }
 
 }  // namespace l0gm

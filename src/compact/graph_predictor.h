@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compact/graph_file.h"
+#include "data/graph/links.h"
 #include "metrics/predictions.h"
 
 namespace l0gm {
@@ -21,9 +22,13 @@ class GraphPredictor {
   // Raw probabilities of nodes of any graph that has the attributes the model reads, in the order asked for; its labels are not looked at. Only
   // what these nodes need is computed. `inference_rows`: as graph.inference_rows.
   Predictions predict(const Graph& raw, std::span<const int64_t> nodes, int64_t inference_rows) const;
+  // The same of pairs of nodes, for a model of links: are they linked?
+  Predictions predict(const Graph& raw, const std::vector<Link>& pairs, int64_t inference_rows) const;
+  bool predicts_links() const { return links_; }
 
  private:
   GraphInputs inputs_;
+  bool links_ = false;
   std::vector<std::string> classes_;
   Calibrator calibrator_;
   std::shared_ptr<Model> model_;
@@ -37,10 +42,11 @@ bool predicts_nodes(const std::filesystem::path& model);
 
 struct PredictGraphOptions {
   std::string nodes;        // a csv that names nodes; empty: all
+  std::string pairs;        // links: a csv that names pairs of nodes
   bool calibrated = false;
 };
-// `input`: a configuration (.toml) whose [data] and [graph] name a graph, or a graph's file. Writes `node,prediction,p_<class>…`, all of it or
-// nothing, and returns what `l0gm predict --json` prints.
+// `input`: a configuration (.toml) whose [data] and [graph] name a graph, or a graph's file. Writes `node,prediction,p_<class>…`, or for
+// links `from,to,p_linked`, all of it or nothing, and returns what `l0gm predict --json` prints.
 nlohmann::json predict_graph(const GraphPredictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
                              const PredictGraphOptions& options);
 

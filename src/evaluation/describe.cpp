@@ -110,7 +110,8 @@ std::string robustness_note(const std::vector<nlohmann::json>& results, const st
 
 std::string describe(const nlohmann::json& r) {
   const std::string ece = ece_key(r);
-  std::string text = fmt::format("{}  ({}, {} rows, {} classes)\n", r.value("run", ""), r.value("split", ""), count(r, "rows"), r.value("classes", 0));
+  std::string text = fmt::format("{}  ({}, {} {}, {} classes)\n", r.value("run", ""), r.value("split", ""), count(r, "rows"),
+                                 r.contains("mrr") ? "pairs of nodes" : r.contains("attributes") ? "nodes" : "rows", r.value("classes", 0));
   text += fmt::format("  accuracy {}   AUC {}   macro-F1 {}\n", number(r, "accuracy"), number(r, "auc"), number(r, "macro_f1"));
   text += fmt::format("  raw         NLL {}   Brier {}   ECE {}  (a perfectly calibrated model of this size: {} ± {})\n", number(r, "nll"),
                       number(r, "brier"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()), number(r, (ece + "_floor_sd").c_str()));
@@ -136,7 +137,10 @@ std::string describe(const nlohmann::json& r) {
                         number(r["rob_mu"], "accuracy"), number(r["rob_mu"], "auc"), number(r["rob_mu"], "nll"));
   }
   if (r.contains("planted")) {
-    text += fmt::format("  planted     {} informative {} found{}\n", planted_of(r), r.contains("attributes") ? "attributes" : "columns",
+    const size_t wrong = r["planted"]["wrong"].size();
+    text += fmt::format("  planted     {} of {} informative {} found{}{}\n", r["planted"]["found"].size(), r["planted"]["planted"].size(),
+                        r.contains("attributes") ? "attributes" : "columns",
+                        wrong == 0 ? "" : fmt::format(", and {} that {} not informative", wrong, wrong == 1 ? "is" : "are"),
                         r.contains("bayes_auc") ? "; the best possible AUC is " + number(r, "bayes_auc") : "");
     if (r["planted"].contains("right_set_open")) {
       text += fmt::format("  per row     the columns that matter for the row are open on {}, those of the other set closed on {} of the rows\n",

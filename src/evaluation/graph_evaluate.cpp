@@ -32,11 +32,19 @@ const std::vector<int64_t>& nodes_of(const Graph& graph, const std::string& spli
   return nodes;
 }
 
+std::unique_ptr<LinkTask> link_task(LoadedGraph& run, const Graph& graph, const Machine& machine) {
+  const Config& config = run.config;
+  auto task = std::make_unique<LinkTask>(graph, config.graph, config.link, config.train.batch, static_cast<uint64_t>(config.train.seed),
+                                         static_cast<uint64_t>(config.data.split.seed), run.model, machine.device, dtype_of(config.train.precision));
+  task->measures_statistics = false;
+  return task;
+}
+
 nlohmann::json report(LoadedGraph& run, const Graph& raw, const std::string& split, const Machine& machine) {
   const auto gates = [&] {
-    const Graph graph = scale_attributes(raw, run.graph.scaling);
+    const bool links = run.config.graph.task == GraphTaskKind::links;  // their interface has all nodes, and hears training links alone
+    const Graph scaled = scale_attributes(raw, run.graph.scaling), graph = links ? link_task(run, scaled, machine)->messages() : scaled;
     const GraphTensors tensors(graph, machine.device, dtype_of(run.config.train.precision));
-    const bool links = run.config.graph.task == GraphTaskKind::links;  // their interface has all nodes
     const auto batch = batch_of_nodes(*run.model, tensors, whole_block(graph), links ? all_nodes(graph) : nodes_of(graph, split));
     GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
     run.model->interface(*batch, pass);
@@ -82,15 +90,13 @@ nlohmann::json judge_perturbed_graph(NarrowedRun& narrowed, const Graph& raw, co
 nlohmann::json evaluate_links(NarrowedRun& narrowed, const Graph& raw, const std::string& split, const Machine& machine) {
   LoadedGraph& run = narrowed.run;
   const Graph graph = narrowed.inputs.of(raw);
-  const Config& config = run.config;
-  LinkTask task(graph, config.graph, config.link, config.train.batch, static_cast<uint64_t>(config.train.seed),
-                static_cast<uint64_t>(config.data.split.seed), run.model, machine.device, dtype_of(config.train.precision));
-  const Predictions predictions = task.predict(*run.model, run.gate_state, split);
+  const std::unique_ptr<LinkTask> task = link_task(run, graph, machine);
+  const Predictions predictions = task->predict(*run.model, run.gate_state, split);
   write_predictions(run.folder.predictions(split), predictions);
   nlohmann::json result = judge(predictions, run.calibrator);
-  const RankScores ranks = task.rank(*run.model, run.gate_state, split);
+  const RankScores ranks = task->rank(*run.model, run.gate_state, split);
   result.update({{"mrr", ranks.mrr}, {"hits_1", ranks.hits_1}, {"hits_10", ranks.hits_10}, {"hits_50", ranks.hits_50}, {"hits_100", ranks.hits_100},
-                 {"ranked_negatives", config.link.ranked_negatives}});
+                 {"ranked_negatives", run.config.link.ranked_negatives}});
   return result;
 }
 
@@ -103,6 +109,7 @@ nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::
   nlohmann::json result = report(run, raw, split, machine);
   result["nodes"] = raw.nodes;
   result["dataset"] = run.graph.dataset;
+  if (options.keep_perturbed) throw UserError("--keep-perturbed writes tables; perturbed graphs are not written so far");
   if (links && options.perturb) throw UserError("--perturb: perturbed attributes are for graph.task = nodes so far");
   NarrowedRun narrowed{run, narrow_graph(run)};
   if (!has_instance_gates(*run.model)) result["parameters"] = run.model->parameter_count();

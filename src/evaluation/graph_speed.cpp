@@ -12,6 +12,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #endif
 
+#include "base/text.h"
 #include "compact/narrow_graph.h"
 #include "compact/node_list.h"
 #include "data/graph/source.h"
@@ -86,15 +87,20 @@ nlohmann::json peak_bytes(const Machine& machine) {
   return nullptr;
 }
 
-// All nodes at once, waited for.
-double time_inference(Model& model, const GateState& state, const GraphBatch& batch, const GraphSpeedOptions& options) {
+// All nodes at once, waited for; of links what every question begins with, the interface.
+double time_inference(LoadedGraph& run, const GraphBatch& batch, const GraphSpeedOptions& options) {
   c10::InferenceMode inference;
+  run.model->eval();
+  const auto compute = [&] {
+    if (run.config.graph.task != GraphTaskKind::links) return infer(*run.model, run.gate_state, batch, 0);
+    GatePass pass = GatePass::evaluation(run.gate_state, batch.example_ids);
+    return run.model->interface(batch, pass);
+  };
   std::vector<double> seconds;
-  for (int64_t run = 0; run < options.warmup + options.inferences; ++run) {
+  for (int64_t time = 0; time < options.warmup + options.inferences; ++time) {
     const Clock::time_point start = Clock::now();
-    const torch::Tensor logits = infer(model, state, batch, 0);
-    if (logits.is_cuda()) torch::cuda::synchronize();
-    if (run >= options.warmup) seconds.push_back(seconds_since(start));
+    if (compute().is_cuda()) torch::cuda::synchronize();
+    if (time >= options.warmup) seconds.push_back(seconds_since(start));
   }
   return percentile(seconds, 0.5);
 }
@@ -103,7 +109,7 @@ nlohmann::json time_run(LoadedGraph& run, const Graph& graph, const Machine& mac
   const GraphTensors tensors(graph, machine.device, dtype_of(run.config.train.precision));
   const auto batch = batch_of_nodes(*run.model, tensors, whole_block(graph), all_nodes(graph));
   reset_peak(machine);
-  const double seconds = time_inference(*run.model, run.gate_state, *batch, options);
+  const double seconds = time_inference(run, *batch, options);
   return {{"seconds", seconds}, {"peak_bytes", peak_bytes(machine)}, {"width", run.model->encoder().width()}};
 }
 
@@ -137,11 +143,12 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
 }
 
 std::string describe_graph_speed(const nlohmann::json& result) {
-  std::string text = fmt::format("{}: {} nodes, {} edges\n", result["dataset"].get<std::string>(), result["nodes"].get<int64_t>(), result["edges"].get<int64_t>());
+  std::string text = fmt::format("{}: {} nodes, {} edges\n", result["dataset"].get<std::string>(), with_thousands(result["nodes"].get<int64_t>()),
+                                 with_thousands(result["edges"].get<int64_t>()));
   const auto gigabytes = [](const nlohmann::json& bytes) { return bytes.is_null() ? std::string() : fmt::format(", at most {:.2f} GB", bytes.get<double>() / 1e9); };
   if (result.contains("epoch_seconds")) {
-    text += fmt::format("  training    {:.4f} s an epoch (median of {}, {} steps each){}\n", result["epoch_seconds"].get<double>(), result["epochs"].get<int64_t>(),
-                        result["steps_per_epoch"].get<int64_t>(), gigabytes(result["peak_bytes_training"]));
+    text += fmt::format("  training    {:.4f} s an epoch (median of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(), result["epochs"].get<int64_t>(),
+                        result["steps_per_epoch"].get<int64_t>(), result["steps_per_epoch"] == 1 ? "" : "s", gigabytes(result["peak_bytes_training"]));
   }
   for (const char* which : {"as_trained", "narrowed"}) {
     if (!result.contains(which)) continue;

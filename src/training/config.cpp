@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "data/catalogue.h"
@@ -79,6 +80,37 @@ std::string options_page() {
   page += "\n## Graphs\n\nWhere `data.source` is a graph, these defaults stand in place of those above:\n\n| option | default |\n|---|---|\n";
   for (const auto& [key, value] : graph_defaults) page += fmt::format("| `{}` | `{}` |\n", key, value);
   return page + "| `train.head_lr` | ten times `train.lr` up to `0.03`, at least `train.lr` |\n| `gate.noise` | `batch` where `gate.attach = input` |\n";
+}
+
+std::vector<std::string> unread_options(Config config) {
+  const bool graph = is_graph(config), links = graph && config.graph.task == GraphTaskKind::links;
+  const auto reader_of = [&](const std::string& key) -> std::string {  // empty: it is read
+    const std::string section = key.substr(0, key.find('.'));
+    if (graph && (section == "table" || section == "columns" || section == "fm" || section == "cin")) return "a table";
+    if (!graph && (section == "graph" || section == "link")) return "a graph";
+    if (section == "link" && !links) return "graph.task = links";
+    const bool messages = config.model.name != ModelName::mlp;
+    if ((key == "graph.drop_edge" || key == "graph.self_loops") && graph && !messages) return "models that pass messages (gcn, sage, gat)";
+    if (key == "graph.aggregate" && config.model.name != ModelName::sage) return "model.name = sage";
+    if ((key == "graph.heads" || key == "graph.attention_dropout") && config.model.name != ModelName::gat) return "model.name = gat";
+    if (key == "graph.fanout" && config.graph.sampler != SamplerKind::neighbour) return "graph.sampler = neighbour";
+    if (key == "graph.layer_nodes" && config.graph.sampler != SamplerKind::fastgcn) return "graph.sampler = fastgcn";
+    if (key == "graph.walk_length" && config.graph.sampler != SamplerKind::saint_walk) return "graph.sampler = saint-walk";
+    if (key == "graph.blocks" && config.gate.unit != UnitKind::group) return "gate.unit = group";
+    return "";
+  };
+  std::vector<std::string> sentences;
+  Config defaults;
+  const OptionList standard = OptionList::of(defaults), given = OptionList::of(config);
+  std::map<std::string, OptionValue> unset;
+  for (const Option& option : standard.options()) unset[option.key] = option.value();
+  for (const Option& option : given.options()) {
+    if (const auto found = unset.find(option.key); found != unset.end() && found->second == option.value()) continue;
+    if (const std::string reader = reader_of(option.key); !reader.empty()) {
+      sentences.push_back(fmt::format("{} has no effect here: it is read for {} only", option.key, reader));
+    }
+  }
+  return sentences;
 }
 
 std::string to_toml(Config config) { return OptionList::of(config).toml(); }

@@ -57,6 +57,8 @@ bool is_graph(const Config& config);  // by data.source
 // File, then --set assignments in order; checked and resolved.
 Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments);
 std::string to_toml(Config config);
+// What is set to other than its default and read by nothing under this configuration: a sentence for each.
+std::vector<std::string> unread_options(Config config);
 std::string options_page();  // docs/options.md
 
 }  // namespace l0gm

@@ -135,27 +135,32 @@ bool train_graph(const Config& config, const std::filesystem::path& out, bool re
   }
   const GraphRecord record = record_of(raw, config);
   const auto same_data = [&](const nlohmann::json& stored) { require_same_data(GraphRecord::from_json(stored), record, out); };
-  RunFolder folder = open_run(config, out, resume, record.to_json(), same_data, machine);
-  if (folder.finished()) {
-    log_info(fmt::format("{} is finished already", out.string()));
-    return true;
-  }
   const Graph graph = scale_attributes(raw, record.scaling);
   const auto seed = static_cast<uint64_t>(config.train.seed);
   std::shared_ptr<Model> model = make_graph_model({record.attribute_names, mean_magnitudes(graph), record.class_rows}, graph_model_options(config),
                                                   config.gate, seed);
   const torch::Dtype dtype = dtype_of(config.train.precision);
   place(*model, machine.device, dtype);
-  log_info(fmt::format("{}: {} nodes, {} edges, {} attributes, {} training nodes, interface of {} channels, {} parameters", graph.name,
-                       with_thousands(graph.nodes), with_thousands(graph.edges()), graph.attributes, with_thousands(static_cast<int64_t>(graph.train.size())),
-                       model->encoder().width(), with_thousands(model->parameter_count())));
-  if (config.graph.task == GraphTaskKind::links) {
-    LinkTask task(graph, config.graph, config.link, config.train.batch, seed, static_cast<uint64_t>(config.data.split.seed), model, machine.device, dtype);
-    return fit(folder, config, model, task, resume, observers, stop, start);
+  const bool links = config.graph.task == GraphTaskKind::links;
+  log_info(fmt::format("{}: {} nodes, {} edges, {} attributes,{} interface of {} channels, {} parameters", graph.name, with_thousands(graph.nodes),
+                       with_thousands(graph.edges()), with_thousands(graph.attributes),
+                       links ? "" : fmt::format(" {} training nodes,", with_thousands(static_cast<int64_t>(graph.train.size()))), model->encoder().width(),
+                       with_thousands(model->parameter_count())));
+  // What does not fit together is refused here, before there is a folder.
+  std::unique_ptr<Task> task;
+  if (links) {
+    task = std::make_unique<LinkTask>(graph, config.graph, config.link, config.train.batch, seed, static_cast<uint64_t>(config.data.split.seed), model,
+                                      machine.device, dtype);
+  } else {
+    task = std::make_unique<GraphTask>(graph, config.graph, config.train.batch, seed, model, machine.device, dtype);
+    if (config.train.class_weights == ClassWeights::balanced) task->class_weights = balanced_weights(record.class_rows).to(machine.device, dtype);
   }
-  GraphTask task(graph, config.graph, config.train.batch, seed, model, machine.device, dtype);
-  if (config.train.class_weights == ClassWeights::balanced) task.class_weights = balanced_weights(record.class_rows).to(machine.device, dtype);
-  return fit(folder, config, model, task, resume, observers, stop, start);
+  RunFolder folder = open_run(config, out, resume, record.to_json(), same_data, machine);
+  if (folder.finished()) {
+    log_info(fmt::format("{} is finished already", out.string()));
+    return true;
+  }
+  return fit(folder, config, model, *task, resume, observers, stop, start);
 }
 
 LoadedGraph load_graph_run(const std::filesystem::path& path, const Machine& machine) {

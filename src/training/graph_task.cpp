@@ -67,10 +67,11 @@ int64_t GraphTask::steps_per_epoch() const {
 std::shared_ptr<GraphBatch> GraphTask::full_batch(int64_t epoch) {
   if (options_.drop_edge > 0 && graph_encoder(*model_).shape().kind != ConvolutionKind::linear) {
     const auto thinned = thinned_block(graph_, options_.drop_edge, mix_key(seed_, drop_stream, static_cast<uint64_t>(epoch)));
-    MessagePlan plan;
-    plan.blocks.assign(graph_encoder(*model_).layers(), thinned);
-    for (const int64_t node : graph_.train) plan.examples.push_back(static_cast<int32_t>(node));
-    return tensors_.batch(plan);
+    Graph left;  // its edges are all that a plan looks at
+    left.nodes = graph_.nodes;
+    left.offsets = thinned->offsets;
+    left.neighbours = thinned->neighbours;
+    return tensors_.batch(complete_plan(left, thinned, graph_.train, static_cast<int64_t>(graph_encoder(*model_).layers())));
   }
   return all_training_nodes();
 }

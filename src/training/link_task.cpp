@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "l0gm/error.h"
 #include "training/graph_task.h"
@@ -52,6 +53,36 @@ torch::Tensor targets_of(size_t links, size_t pairs, torch::Device device) {
   return targets;
 }
 
+// Logits [pairs], float64 on the CPU, block by block. `encoded`: a row for each node, `ids` theirs.
+torch::Tensor score(Model& model, const GateState& state, const torch::Tensor& encoded, const torch::Tensor& ids, const std::vector<Link>& pairs) {
+  const auto count = static_cast<int64_t>(pairs.size()), step = pairs_at_once(encoded.size(1));
+  torch::Tensor scores = at::empty({count}, torch::kFloat64);
+  GraphBatch batch;
+  batch.example_ids = ids;
+  for (int64_t begin = 0; begin < count; begin += step) {
+    const int64_t size = std::min(step, count - begin);
+    batch.pairs = tensor_of(pairs.data() + begin, size, encoded.device());
+    GatePass pass = GatePass::evaluation(state, batch.example_ids);  // of this block alone: a pass keeps what its gates made
+    scores.narrow(0, begin, size).copy_(model.forward_from(encoded, batch, pass).view({size}));
+  }
+  return scores;
+}
+
+// A step that asked about all links would leave none that messages could pass over: at most a quarter of them.
+int64_t links_of_a_step(int64_t batch, size_t links, bool passes) {
+  const auto count = static_cast<int64_t>(links), quarter = std::max<int64_t>(1, count / 4);
+  if (!passes || batch < count) return batch;
+  log_info(fmt::format("train.batch = {} would ask about all {} training links at once: a step takes {}", batch, count, quarter));
+  return quarter;
+}
+
+// `links` of them are linked, the first.
+Predictions predictions_of_pairs(const torch::Tensor& logits, size_t links) {
+  const int64_t pairs = logits.size(0);
+  return predictions_of(logits.view({-1, 1, 1}), at::arange(pairs, torch::kInt64), targets_of(links, static_cast<size_t>(pairs), torch::kCPU),
+                        {"unlinked", "linked"});
+}
+
 }  // namespace
 
 LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOptions& link, int64_t batch, uint64_t seed, uint64_t split_seed,
@@ -59,15 +90,10 @@ LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOp
     : graph_(graph), options_(options), link_(link), seed_(seed), split_seed_(split_seed),
       split_(split_links(graph, link.valid, link.test, split_seed)), messages_(without_links(graph, held_out(split_))),
       training_negatives_(messages_), negatives_(graph), numbers_(counted(split_.train.size())),
-      order_(numbers_, batch, mix_key(seed, order_stream)), model_(std::move(model)), tensors_(graph, device, dtype) {
+      order_(numbers_, links_of_a_step(batch, split_.train.size(), passes_messages(*model)), mix_key(seed, order_stream)), model_(std::move(model)), tensors_(graph, device, dtype) {
   if (options.sampler != SamplerKind::full) {
     throw UserError(fmt::format("graph.sampler = {}: links are trained on the full graph so far; set graph.sampler = full",
                                 name_of_enum(options.sampler)));
-  }
-  if (passes_messages(*model_) && steps_per_epoch() == 1) {
-    throw UserError(fmt::format("train.batch = {} asks about all {} training links of {} at once, which leaves none that messages could pass "
-                                "over; take at most {}",
-                                batch, split_.train.size(), graph.name, std::max<size_t>(1, split_.train.size() / 4)));
   }
 }
 
@@ -100,25 +126,10 @@ std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
 // The whole interface at once: with its gradients a training step takes more.
 torch::Tensor LinkTask::encode(Model& model, const GateState& state) {
   if (evaluation_ == nullptr) evaluation_ = batch_over(passes_messages(model) ? whole_block(messages_) : nullptr);
-  measure_statistics(model, state, *evaluation_, 0);
+  if (measures_statistics) measure_statistics(model, state, *evaluation_, 0);
   model.eval();
   GatePass pass = GatePass::evaluation(state, evaluation_->example_ids);
   return model.encoder().forward(*evaluation_, pass);
-}
-
-// Logits [pairs], float64 on the CPU, block by block.
-torch::Tensor LinkTask::score(Model& model, const GateState& state, const torch::Tensor& encoded, const std::vector<Link>& pairs) const {
-  const auto count = static_cast<int64_t>(pairs.size()), step = pairs_at_once(encoded.size(1));
-  torch::Tensor scores = at::empty({count}, torch::kFloat64);
-  GraphBatch batch;
-  batch.example_ids = evaluation_->example_ids;
-  for (int64_t begin = 0; begin < count; begin += step) {
-    const int64_t size = std::min(step, count - begin);
-    batch.pairs = tensor_of(pairs.data() + begin, size, tensors_.device());
-    GatePass pass = GatePass::evaluation(state, batch.example_ids);  // of this block alone: a pass keeps what its gates made
-    scores.narrow(0, begin, size).copy_(model.forward_from(encoded, batch, pass).view({size}));
-  }
-  return scores;
 }
 
 Predictions LinkTask::predict(Model& model, const GateState& state, const std::string& split) {
@@ -127,9 +138,8 @@ Predictions LinkTask::predict(Model& model, const GateState& state, const std::s
   const size_t links = pairs.size();
   const std::vector<Link> drawn = negatives_.draw(static_cast<int64_t>(links), mix_key(split_seed_, part_stream, number_of(split)));
   pairs.insert(pairs.end(), drawn.begin(), drawn.end());
-  const torch::Tensor logits = score(model, state, encode(model, state), pairs);
-  const torch::Tensor rows = at::arange(static_cast<int64_t>(pairs.size()), torch::kInt64);
-  return predictions_of(logits.view({-1, 1, 1}), rows, targets_of(links, pairs.size(), torch::kCPU), {"unlinked", "linked"});
+  const torch::Tensor encoded = encode(model, state);
+  return predictions_of_pairs(score(model, state, encoded, evaluation_->example_ids, pairs), links);
 }
 
 RankScores LinkTask::rank(Model& model, const GateState& state, const std::string& split) {
@@ -149,13 +159,23 @@ RankScores LinkTask::rank(Model& model, const GateState& state, const std::strin
       const UnlinkedPairs::Others others = negatives_.others_for(links[i], link_.ranked_negatives, mix_key(key, i));
       for (const int32_t node : others.nodes) pairs.push_back({std::min(others.end, node), std::max(others.end, node)});
     }
-    const torch::Tensor scores = score(model, state, encoded, pairs);
+    const torch::Tensor scores = score(model, state, encoded, evaluation_->example_ids, pairs);
     for (size_t i = 0; i < end - begin; ++i) {
       const double* own = scores.data_ptr<double>() + static_cast<int64_t>(i) * each;
       places.push_back(place_among(own[0], {own + 1, static_cast<size_t>(link_.ranked_negatives)}));
     }
   }
   return rank_scores(places);
+}
+
+Predictions predict_pairs(Model& model, const GateState& state, const Graph& graph, const std::vector<Link>& pairs, int64_t rows, torch::Device device,
+                          torch::Dtype dtype) {
+  c10::InferenceMode inference;
+  model.eval();
+  const GraphTensors tensors(graph, device, dtype);
+  const auto batch = batch_of_nodes(model, tensors, whole_block(graph), counted(static_cast<size_t>(graph.nodes)));
+  GatePass pass = GatePass::evaluation(state, batch->example_ids);
+  return predictions_of_pairs(score(model, state, encode(model, *batch, pass, rows), batch->example_ids, pairs), 0);
 }
 
 }  // namespace l0gm

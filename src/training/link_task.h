@@ -30,19 +30,20 @@ class LinkTask : public Task {
   int64_t class_count() const override { return 2; }
 
   const LinkSplit& split() const { return split_; }
+  const Graph& messages() const { return messages_; }  // the training links
+  bool measures_statistics = true;                     // of batch norm, before it predicts; a finished run has them stored
 
  private:
   const std::vector<Link>& links_in(const std::string& split) const;
   std::shared_ptr<GraphBatch> batch_over(const std::shared_ptr<const MessageBlock>& block) const;
   torch::Tensor encode(Model& model, const GateState& state);
-  torch::Tensor score(Model& model, const GateState& state, const torch::Tensor& encoded, const std::vector<Link>& pairs) const;
 
   const Graph& graph_;
   GraphOptions options_;
   LinkOptions link_;
   uint64_t seed_, split_seed_;
   LinkSplit split_;
-  Graph messages_;  // the training links
+  Graph messages_;
   UnlinkedPairs training_negatives_, negatives_;
   std::vector<int64_t> numbers_;  // of the training links: what an epoch puts in order
   EpochOrder order_;
@@ -50,5 +51,10 @@ class LinkTask : public Task {
   GraphTensors tensors_;
   std::shared_ptr<GraphBatch> evaluation_;  // messages over all training links; made when first needed
 };
+
+// How likely pairs of nodes are to be linked, in their order, in a graph with scaled attributes; messages pass over all of its edges. `rows`: as for
+// predict_nodes.
+Predictions predict_pairs(Model& model, const GateState& state, const Graph& graph, const std::vector<Link>& pairs, int64_t rows, torch::Device device,
+                          torch::Dtype dtype);
 
 }  // namespace l0gm

@@ -124,6 +124,25 @@ class Links(GraphCase):
         result = self.json("eval", "run")  # 25 links are too few to ask for a score
         self.assertEqual((result["units"], result["open_units"]), (8, 4))
         self.assertIn("mrr", result)
+        self.write("pairs.csv", "from,to\nperson 3,person 78\nperson 78,person 3\nperson 5,person 5\n")
+        told = self.json("predict", "run", "links.toml", "--pairs", "pairs.csv", "-o", "pairs.p.csv", "--threads", "1")
+        self.assertEqual((told["rows"], told["graph_nodes"]), (3, NODES))
+        pairs = self.rows("pairs.p.csv")
+        self.assertEqual([(row["from"], row["to"]) for row in pairs], [("person 3", "person 78"), ("person 78", "person 3"), ("person 5", "person 5")])
+        self.assertEqual(pairs[0]["p_linked"], pairs[1]["p_linked"])
+        self.assertTrue(all(0 < float(row["p_linked"]) < 1 for row in pairs))
+        self.refused("predict", "run", "links.toml", "-o", "out.x", says=["--pairs"])
+        self.refused("predict", "run", "links.toml", "--nodes", "pairs.csv", "-o", "out.x", says=["--pairs"])
+        self.write("strange.csv", "from,to\nperson 3,nobody\n")
+        self.refused("predict", "run", "links.toml", "--pairs", "strange.csv", "-o", "out.x", says=["strange.csv line 2", "nobody"])
+        self.assertIn("as_trained", self.json("bench", "graph", "run", "--threads", "1", "--inferences", "1", "--warmup", "0"))
+
+    def test_a_finished_run_is_judged_by_its_stored_statistics(self):
+        self.write("links.toml", self.read("own.toml").decode().replace("[graph]", '[graph]\ntask = "links"\nnorm = "batch"') + "batch = 16\n[link]\nvalid = 0.3\n")
+        for unit in ("fine", "dimension"):
+            self.run_program("train", "links.toml", "--out", unit, "--threads", "1", "--set", f"gate.unit={unit}", "--set", "model.dropout=0.5")
+            summary = json.loads(self.read(f"{unit}/summary.json"))
+            self.assertAlmostEqual(self.json("eval", unit, "--split", "valid")["nll"], summary["best_valid_nll"], delta=1e-6, msg=unit)
 
 
 class Examples(CliCase):

@@ -53,7 +53,7 @@ TEST(GraphFile, WhatIsReadIsWhatWasWritten) {
     const auto model = make_model(header.net);
     int64_t parameters = 0;
     for (const torch::Tensor& parameter : model->parameters()) parameters += parameter.numel();
-    EXPECT_EQ(header.net.parameters(), parameters);
+    EXPECT_EQ(header.net.numbers(), parameters);
     const auto path = folder.path() / "m.l0gm";
     const int64_t bytes = write_graph_model(path, header, *model);
     EXPECT_EQ(bytes, static_cast<int64_t>(std::filesystem::file_size(path)));

@@ -68,7 +68,7 @@ TEST(GraphPredictor, PredictsAGraphWithoutLabelsFromFileAndRun) {
     const std::vector<Row> rows = read_rows(out, &header);
     EXPECT_EQ(header, "node,prediction,p_no,p_yes");
     expect_rows(rows, made, all);
-    predict_graph(predictor, input, out, {"", true});
+    predict_graph(predictor, input, out, {.nodes = "", .pairs = "", .calibrated = true});
     const std::vector<Row> scaled = read_rows(out);
     double moved = 0;
     for (size_t i = 0; i < rows.size(); ++i) moved = std::max(moved, std::abs(scaled[i].p[0] - rows[i].p[0]));
@@ -80,7 +80,7 @@ TEST(GraphPredictor, PicksNodesInTheirOrder) {
   const Compacted made("[gate]\ntarget_active = 0.5\n");
   const auto input = made.own.folder.write("new.toml", made.own.data(false) + "inference_rows = 2\n"), out = made.own.folder.path() / "p.csv";
   const auto list = made.own.folder.write("list.csv", "node\nn40\nn3\nn40\n");
-  predict_graph(GraphPredictor(made.trained.file, one_thread_machine()), input, out, {list.string(), false});
+  predict_graph(GraphPredictor(made.trained.file, one_thread_machine()), input, out, {.nodes = list.string(), .pairs = "", .calibrated = false});
   expect_rows(read_rows(out), made, {40, 3, 40});
 }
 

@@ -163,6 +163,14 @@ TEST(GraphTask, DroppedEdgesAreOthersEveryEpoch) {
   EXPECT_TRUE(at::equal(taken(*again.task, 1, 0)->blocks[0]->neighbours, second->blocks[0]->neighbours));
   EXPECT_FALSE(first->propagated.defined());
   EXPECT_EQ(step(made, 1, 0), step(again, 1, 0));
+  options.graph.drop_edge = 1e-12;
+  const auto none = taken(*make_task(graph, options).task, 0, 0);
+  options.graph.drop_edge = 0;
+  const auto full = taken(*make_task(graph, options).task, 0, 0);
+  for (size_t i = 0; i < full->blocks.size(); ++i) {
+    EXPECT_TRUE(at::equal(none->blocks[i]->offsets, full->blocks[i]->offsets)) << "the same rows as without it: batch norm reads no others";
+    EXPECT_TRUE(at::equal(none->blocks[i]->neighbours, full->blocks[i]->neighbours));
+  }
 }
 
 TEST(GraphTask, SampledExamplesAreTrainingNodesWithTheirLabels) {

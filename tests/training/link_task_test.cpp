@@ -280,7 +280,8 @@ TEST_F(LinkTasks, AnMlpHearsNobodyAndMayBeAskedAboutAllAtOnce) {
 
 TEST_F(LinkTasks, WhatCannotBeTrainedIsRefused) {
   const Graph graph = random_graph();
-  EXPECT_THROW(make(graph, 100000), UserError) << "no link is left to pass messages over";
+  make(graph, 100000);
+  EXPECT_GE(task_->steps_per_epoch(), 4) << "a step that asks about all links leaves none to pass messages over";
   options_.graph.sampler = SamplerKind::neighbour;
   try {
     make(graph);

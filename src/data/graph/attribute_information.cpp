@@ -97,7 +97,7 @@ std::vector<double> attribute_information(const Graph& graph) {
   std::vector<int32_t> labels;
   for (const int64_t node : columns.nodes()) labels.push_back(graph.labels[node]);
   std::vector<double> result(static_cast<size_t>(graph.attributes));
-  in_parallel(graph.attributes, 16, [&](int64_t begin, int64_t end) {
+  in_own_threads(graph.attributes, 16, [&](int64_t begin, int64_t end) {
     std::vector<float> values;
     for (int64_t attribute = begin; attribute < end; ++attribute) {
       columns.write(attribute, values);

@@ -80,7 +80,7 @@ SparseRows scaled_sparse(const Graph& graph, const AttributeScaling& scaling) {
 std::vector<float> scaled_dense(const Graph& graph, const AttributeScaling& scaling) {
   const auto width = static_cast<size_t>(scaling.width());
   std::vector<float> values(static_cast<size_t>(graph.nodes) * width);
-  in_parallel(graph.nodes, 1 << 10, [&](int64_t begin, int64_t end) {
+  in_own_threads(graph.nodes, 1 << 10, [&](int64_t begin, int64_t end) {
     std::vector<float> raw(static_cast<size_t>(graph.attributes));
     for (int64_t node = begin; node < end; ++node) {
       write_attributes(graph, node, raw);

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "data/graph/sampling.h"
+#include "data/graph/threads.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -114,7 +115,7 @@ std::shared_ptr<const MessageBlock> whole_block(const Graph& graph) {
 
 std::shared_ptr<const MessageBlock> thinned_block(const Graph& graph, double drop_share, uint64_t key) {
   constexpr int64_t edges_worth_a_thread = 1 << 18;
-  const int64_t useful = std::min<int64_t>(graph.edges() / edges_worth_a_thread, std::thread::hardware_concurrency());
+  const int64_t useful = std::min<int64_t>(graph.edges() / edges_worth_a_thread, own_threads());
   std::vector<ThinnedRows> parts(static_cast<size_t>(std::max<int64_t>(useful, 1)));
   const auto count = static_cast<int64_t>(parts.size());
   for (int64_t i = 0; i < count; ++i) {

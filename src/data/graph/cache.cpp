@@ -88,7 +88,7 @@ void set_aside(const fs::path& path, const std::string& why) {
   aside += ".damaged";
   std::error_code error;
   fs::rename(path, aside, error);
-  log_warning(fmt::format("{} {}", why, error ? "The graph is made anew." : fmt::format("It was set aside as {}.", aside.string())));
+  log_warning(fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".", error ? "The graph is made anew." : fmt::format("It was set aside as {}.", aside.string())));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ template <class Bad>
 int64_t first_bad(int64_t count, const Bad& bad) {
   constexpr int64_t at_once = 1 << 16;
   std::atomic<int64_t> first = none;
-  in_parallel(count, at_once, [&](int64_t begin, int64_t end) {
+  in_own_threads(count, at_once, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && i < first.load(std::memory_order_relaxed); ++i) {
       if (!bad(i)) continue;
       int64_t known = first.load();
@@ -123,6 +123,12 @@ void check_names(const Graph& graph, const std::string& source) {
 }
 
 void check_labels(const Graph& graph, const std::string& source) {
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : graph.classes) {
+    if (name.empty() || !seen.insert(name).second) {
+      fail(source, name.empty() ? "one of its classes has no name." : fmt::format("two of its classes are called '{}'. Give each a name of its own.", name));
+    }
+  }
   if (graph.labels.size() != graph.nodes) {
     fail(source, fmt::format("it has {} labels for {} nodes; give one for each node (-1 or nothing where it is not known).",
                              graph.labels.size(), graph.nodes));

@@ -25,7 +25,7 @@ void check_numbers(const EdgeList& edges, int64_t nodes) {
 // How many nodes one thread takes: each looks at all edges, so there are as many pieces as cores and not more.
 int64_t nodes_of_a_thread(int64_t nodes, int64_t edges) {
   constexpr int64_t edges_worth_a_thread = int64_t{1} << 19, most_threads = 16;
-  const int64_t cores = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, most_threads);
+  const int64_t cores = std::min(own_threads(), most_threads);
   return nodes / std::min(cores, 1 + edges / edges_worth_a_thread) + 1;
 }
 
@@ -45,7 +45,7 @@ void each_message(const EdgeList& edges, bool undirected, int64_t begin, int64_t
 // Sorts each row and drops what is there twice. `ends` becomes the end of what is left of each row.
 void tidy_rows(const std::vector<int64_t>& offsets, std::vector<int32_t>& neighbours, std::vector<int64_t>& ends) {
   constexpr int64_t rows_at_once = 1 << 14;
-  in_parallel(static_cast<int64_t>(ends.size()), rows_at_once, [&](int64_t begin, int64_t end) {
+  in_own_threads(static_cast<int64_t>(ends.size()), rows_at_once, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       const auto row = neighbours.begin() + offsets[static_cast<size_t>(node)];
       const auto row_end = neighbours.begin() + offsets[static_cast<size_t>(node) + 1];
@@ -83,13 +83,13 @@ void build_adjacency(Graph& graph, EdgeList edges, bool undirected) {
   check_numbers(edges, graph.nodes);
   const int64_t nodes = graph.nodes, share = nodes_of_a_thread(nodes, static_cast<int64_t>(edges.from.size()));
   std::vector<int64_t> offsets(static_cast<size_t>(nodes) + 1, 0);
-  in_parallel(nodes, share, [&](int64_t begin, int64_t end) {
+  in_own_threads(nodes, share, [&](int64_t begin, int64_t end) {
     each_message(edges, undirected, begin, end, [&](int32_t to, int32_t) { offsets[static_cast<size_t>(to) + 1] += 1; });
   });
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
   std::vector<int32_t> neighbours(static_cast<size_t>(offsets.back()));
   std::vector<int64_t> ends(offsets.begin(), offsets.end() - 1);
-  in_parallel(nodes, share, [&](int64_t begin, int64_t end) {
+  in_own_threads(nodes, share, [&](int64_t begin, int64_t end) {
     each_message(edges, undirected, begin, end, [&](int32_t to, int32_t from) {
       neighbours[static_cast<size_t>(ends[static_cast<size_t>(to)]++)] = from;
     });

@@ -12,7 +12,7 @@
 namespace l0gm {
 
 struct Link {
-  int32_t first = 0, second = 0;  // first < second
+  int32_t first = 0, second = 0;  // first < second, but where a user names pairs
   friend auto operator<=>(const Link&, const Link&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "data/graph/attribute_builder.h"
 #include "data/graph/npy.h"
@@ -165,6 +166,9 @@ void read_edges(Graph& graph, const NpzFile& file, bool undirected) {
                                 matrix.rows, matrix.columns));
   }
   graph.nodes = matrix.rows;
+  if (std::any_of(matrix.values.begin(), matrix.values.end(), [](float value) { return value != 0 && value != 1; })) {
+    log_warning(fmt::format("{}: weights of edges are not read, every entry that is not 0 counts as 1", file.where("adj_matrix")));
+  }
   EdgeList edges;
   for (int64_t row = 0; row < matrix.rows; ++row) {
     for (int64_t i = matrix.offsets[static_cast<size_t>(row)]; i < matrix.offsets[static_cast<size_t>(row) + 1]; ++i) {
@@ -256,7 +260,7 @@ Graph read_npz(const std::filesystem::path& path, bool undirected, bool labelled
   graph.name = path.filename().string();
   read_edges(graph, file, undirected);
   read_attributes(graph, file);
-  if (labelled || file.has(file.label_name())) {
+  if (labelled) {
     read_labels(graph, file);
   } else {
     graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);

@@ -129,7 +129,9 @@ void read_labels(Graph& graph, const fs::path& folder) {
   std::vector<int32_t> labels;
   std::string_view line;
   int32_t largest = -1;
+  size_t blank = 0;  // lines at the end
   while (reader.next(line)) {
+    blank = trim(line).empty() ? blank + 1 : 0;
     const auto label = parse_label(line);
     if (!label) {
       const bool several = line.find(',') != std::string_view::npos;
@@ -140,6 +142,7 @@ void read_labels(Graph& graph, const fs::path& folder) {
     labels.push_back(*label);
     largest = std::max(largest, *label);
   }
+  for (; blank > 0 && static_cast<int64_t>(labels.size()) > graph.nodes; --blank) labels.pop_back();
   if (static_cast<int64_t>(labels.size()) != graph.nodes) {
     throw UserError(fmt::format("{} has {} lines, but there are {} nodes. Give one label for each node.", path.string(),
                                 with_thousands(static_cast<int64_t>(labels.size())), with_thousands(graph.nodes)));
@@ -159,7 +162,7 @@ std::vector<std::pair<std::string, fs::path>> ogb_files(const fs::path& folder, 
   }
   std::vector<std::pair<std::string, fs::path>> files;
   for (const std::string name : {"edge", "node-feat", "node-label"}) {
-    if (name != "node-label" || labelled || ogb_has_labels(folder)) files.emplace_back(name, need_file(folder, name));
+    if (name != "node-label" || labelled) files.emplace_back(name, need_file(folder, name));
   }
   for (const std::string name : {"num-node-list", "num-edge-list"}) {
     if (const auto path = find_file(folder, name)) files.emplace_back(name, *path);
@@ -177,7 +180,7 @@ Graph read_ogb(const fs::path& folder, bool undirected, bool labelled) {
   Graph graph;
   graph.name = fs::path(folder / "").parent_path().filename().string();
   read_attributes(graph, folder);
-  if (labelled || ogb_has_labels(folder)) {
+  if (labelled) {
     read_labels(graph, folder);
   } else {
     graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);

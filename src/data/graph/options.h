@@ -87,7 +87,7 @@ struct GraphOptions {
     v("drop_edge", drop_edge, "share of the edges that each step leaves out; degrees are counted anew", Limit{0, 1, false, true});
     v("sampler", sampler, "`full`: each step sees the whole graph; `neighbour`: fan-outs around train.batch nodes; `fastgcn`: nodes drawn layer by layer; "
       "`saint-…`: subgraphs of about train.batch nodes (node, edge, walk)");
-    v("fanout", fanout, "`neighbour`: neighbours of each node, from the last layer to the first; a single number serves all layers", between(1, 100000));
+    v("fanout", fanout, "`neighbour`: neighbours of each node, from the last layer to the first (numbers beyond the layers are not read); a single number serves all layers", between(1, 100000));
     v("layer_nodes", layer_nodes, "`fastgcn`: nodes drawn for each layer", between(1, 100000000));
     v("walk_length", walk_length, "`saint-walk`: steps of each walk", between(1, 1000));
     v("sampler_threads", sampler_threads, "threads that draw batches while a step runs; 0: none", between(0, 256));

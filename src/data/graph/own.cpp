@@ -8,12 +8,14 @@
 #include <limits>
 
 #include "base/files.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "data/graph/attribute_builder.h"
 #include "data/graph/node_split.h"
 #include "data/graph/npy.h"
 #include "data/graph/own_nodes.h"
 #include "data/table/csv.h"
+#include "data/table/encode/schema.h"
 #include "data/table/source.h"
 #include "data/table/splits.h"
 #include "l0gm/error.h"
@@ -39,8 +41,10 @@ void read_attribute_table(Graph& graph, NodeNames& nodes, const DataOptions& opt
     throw UserError(fmt::format("{} has {} column, wanted the node's name and then its attributes. Is the delimiter right (data.delimiter)?",
                                 path.string(), header.size()));
   }
-  if (std::all_of(header.begin(), header.end(), [](const std::string& cell) { return parse_double(cell).has_value(); })) {
-    throw UserError(fmt::format("{} has no header: its first line holds numbers only. Add a line with the names of the columns.", path.string()));
+  const auto number = [](const std::string& cell) { return parse_double(cell).has_value(); };
+  const bool numbers = std::all_of(header.begin() + 1, header.end(), number);  // attributes may be called 0, 1, 2, but not 0.35
+  if (numbers && (number(header[0]) || !std::all_of(header.begin() + 1, header.end(), [](const std::string& cell) { return parse_integer(cell).has_value(); }))) {
+    throw UserError(fmt::format("{} has no header: its first line holds numbers. Add a line with the names of the columns.", path.string()));
   }
   graph.attribute_names.assign(header.begin() + 1, header.end());
   AttributeBuilder builder;
@@ -147,12 +151,18 @@ LabelTable read_label_table(const NodeNames& nodes, const DataOptions& options) 
   return labels;
 }
 
+// Cells that stand for no label, as missing cells of a table do.
+bool is_unknown(std::string_view label) {
+  static const MissingMarks marks(default_missing_marks, {});
+  return marks.contains(label);
+}
+
 // Classes in the order of their numbers where all are whole numbers, else of their names; so that they do not depend on the order of the rows.
-void set_labels(Graph& graph, const LabelTable& labels) {
+void set_labels(Graph& graph, const LabelTable& labels, const fs::path& path) {
   std::vector<std::string> classes;
   for (int64_t row = 0; row < labels.table.rows(); ++row) {
     const std::string_view text = trim(labels.table.cell(row, labels.label));
-    if (!text.empty()) classes.emplace_back(text);
+    if (!is_unknown(text)) classes.emplace_back(text);
   }
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
@@ -160,12 +170,15 @@ void set_labels(Graph& graph, const LabelTable& labels) {
     std::stable_sort(classes.begin(), classes.end(),
                      [](const std::string& a, const std::string& b) { return *parse_integer(a) < *parse_integer(b); });
   }
+  if (classes.size() > 2 && classes[0] == "-1") {
+    log_warning(fmt::format("{} has the label -1, which is learned as a class like the others. If it stands for no label, leave the cell empty.", path.string()));
+  }
   NodeNames numbers;
   for (const std::string& name : classes) numbers.add(name, {}, 0);
   std::vector<int32_t> of_nodes(static_cast<size_t>(graph.nodes), -1);
   for (size_t row = 0; row < labels.nodes.size(); ++row) {
     const std::string_view text = trim(labels.table.cell(static_cast<int64_t>(row), labels.label));
-    if (!text.empty()) of_nodes[static_cast<size_t>(labels.nodes[row])] = static_cast<int32_t>(numbers.find(text, {}, 0));
+    if (!is_unknown(text)) of_nodes[static_cast<size_t>(labels.nodes[row])] = static_cast<int32_t>(numbers.find(text, {}, 0));
   }
   graph.classes = std::move(classes);
   graph.labels = std::move(of_nodes);
@@ -197,6 +210,7 @@ std::vector<int64_t> read_node_file(const NodeNames& nodes, const DataOptions& o
   std::vector<int64_t> part_nodes;
   std::vector<std::string_view> cells;
   while (reader.next(cells)) {
+    if (trim(cells[0]).empty()) continue;  // a blank line
     const int64_t node = nodes.find(cells[0], path, reader.line());
     taken.take(node, part, path, reader.line(), fmt::format("'{}'", cells[0]));
     part_nodes.push_back(node);
@@ -258,7 +272,7 @@ Graph read_own_graph(const DataOptions& options, bool undirected) {
     graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
   } else {
     const LabelTable labels = read_label_table(nodes, options);
-    set_labels(graph, labels);
+    set_labels(graph, labels, options.labels);
     if (labels.split >= 0) {
       split_by_labels(graph, labels, options);
     } else {

@@ -1,9 +1,7 @@
 #include "data/graph/perturb.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <numbers>
 #include <span>
 
 #include "base/random.h"
@@ -53,7 +51,7 @@ class RowPerturber {
     fill_uniform(key_, &node, 1, static_cast<int64_t>(draws.size()), draws.data());
     constexpr double most = std::numeric_limits<float>::max();  // huge values must not become infinite
     for (size_t j = 0; j < row.size(); ++j) {
-      const float normal = std::sqrt(-2 * std::log(draws[2 * j])) * std::cos(2 * std::numbers::pi_v<float> * draws[2 * j + 1]);
+      const float normal = box_muller(draws[2 * j], draws[2 * j + 1])[0];
       const double moved = row[j] + perturbation_.amount * statistics_.deviation[j] * normal;
       row[j] = static_cast<float>(std::clamp(moved, -most, most));
     }
@@ -87,7 +85,7 @@ Graph perturb_attributes(const Graph& graph, const Perturbation& perturbation, u
   const bool sparse = graph.is_sparse() && perturber.keeps_zeros(graph.attributes);
   // Sparse rows keep their places: what is emptied stays there as a 0.
   std::vector<float> values(sparse ? static_cast<size_t>(graph.sparse.values.size()) : static_cast<size_t>(graph.nodes) * width);
-  in_parallel(graph.nodes, 1 << 8, [&](int64_t begin, int64_t end) {
+  in_own_threads(graph.nodes, 1 << 8, [&](int64_t begin, int64_t end) {
     std::vector<float> row(width), draws;
     for (int64_t node = begin; node < end; ++node) {
       write_attributes(graph, node, row);

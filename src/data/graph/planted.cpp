@@ -106,7 +106,7 @@ void add_attributes(Graph& graph, uint64_t seed) {
   std::vector<Values> slots(attribute_count);
   std::vector<float> dense(static_cast<size_t>(graph.nodes * attribute_count));
   for (const auto& [first, last] : {std::pair(int64_t{0}, informative), std::pair(informative, attribute_count)}) {  // decoys read loud ones
-    in_parallel(last - first, 1, [&, begin = first](int64_t from, int64_t to) {
+    in_own_threads(last - first, 1, [&, begin = first](int64_t from, int64_t to) {
       for (int64_t slot = begin + from; slot < begin + to; ++slot) {
         auto& values = slots[static_cast<size_t>(slot)];
         values = make_slot(graph, slot, seed, slot < informative ? Values() : slots[static_cast<size_t>((slot - informative) % loud)]);

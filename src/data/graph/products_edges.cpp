@@ -59,7 +59,7 @@ Shares shares_of(const Structure& structure, int64_t node) {
 void draw_degrees(Structure& structure) {
   const int64_t count = structure.nodes.size(), most = std::min(largest_degree, count / 4);
   structure.degree.resize(static_cast<size_t>(count));
-  in_parallel(count, 1 << 15, [&](int64_t begin, int64_t end) {
+  in_own_threads(count, 1 << 15, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       RandomStream random(mix_key(structure.seed, draw_degree, static_cast<uint64_t>(node)));
       const double drawn = degree_median * std::exp(degree_sigma * random.normal());
@@ -72,7 +72,7 @@ void draw_degrees(Structure& structure) {
 void weigh(Structure& structure) {
   const int64_t count = structure.nodes.size();
   for (auto& sum : structure.sum) sum.assign(static_cast<size_t>(count) + 1, 0);
-  in_parallel(count, 1 << 15, [&](int64_t begin, int64_t end) {
+  in_own_threads(count, 1 << 15, [&](int64_t begin, int64_t end) {
     for (int64_t place = begin; place < end; ++place) {
       const int32_t node = structure.tree.order[static_cast<size_t>(place)];
       const Shares share = shares_of(structure, node);
@@ -130,7 +130,7 @@ Rows draw_partners(const Structure& structure, double factor, Counters& degrees)
   }
   Rows picked{offsets_of(counts), {}};
   picked.neighbours.resize(static_cast<size_t>(picked.offsets.back()));
-  in_parallel(count, 1 << 12, [&](int64_t begin, int64_t end) {
+  in_own_threads(count, 1 << 12, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       RandomStream random = stream_of(node);
       const int32_t stubs = stubs_of(structure, factor, node, random);
@@ -157,7 +157,7 @@ Rows both_directions(const Rows& picked, Counters& degrees) {
     const int32_t left = degrees[static_cast<size_t>(node)].fetch_sub(1, std::memory_order_relaxed);
     rows.neighbours[static_cast<size_t>(rows.offsets[static_cast<size_t>(node)] + left - 1)] = other;
   };
-  in_parallel(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
+  in_own_threads(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<int32_t>(begin); node < static_cast<int32_t>(end); ++node) {
       const auto row = static_cast<size_t>(node);
       for (int64_t i = picked.offsets[row]; i < picked.offsets[row + 1]; ++i) {
@@ -172,7 +172,7 @@ Rows both_directions(const Rows& picked, Counters& degrees) {
 // Sorts rows and merges duplicates where they lie; returns how many are left of each.
 std::vector<int32_t> merge_duplicates(Rows& rows) {
   std::vector<int32_t> counts(rows.offsets.size() - 1);
-  in_parallel(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
+  in_own_threads(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<size_t>(begin); node < static_cast<size_t>(end); ++node) {
       const auto first = rows.neighbours.begin() + rows.offsets[node], last = rows.neighbours.begin() + rows.offsets[node + 1];
       std::sort(first, last);
@@ -206,7 +206,7 @@ void thin(Rows& rows, std::vector<int32_t>& counts, int64_t wanted, uint64_t see
   const int64_t there = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   if (there <= wanted) return;
   const auto limit = static_cast<uint64_t>(std::ldexp(static_cast<double>(wanted) / static_cast<double>(there), 53));
-  in_parallel(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
+  in_own_threads(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<size_t>(begin); node < static_cast<size_t>(end); ++node) {
       const auto first = rows.neighbours.begin() + rows.offsets[node];
       const auto left = std::remove_if(first, first + counts[node], [&](int32_t other) {
@@ -229,7 +229,7 @@ void make_products_edges(const ProductsNodes& nodes, const ProductsTree& tree, i
   thin(rows, counts, directed_edges, seed);
   std::vector<int64_t> offsets = offsets_of(counts);
   std::vector<int32_t> neighbours(static_cast<size_t>(offsets.back()));
-  in_parallel(nodes.size(), 1 << 14, [&](int64_t begin, int64_t end) {
+  in_own_threads(nodes.size(), 1 << 14, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<size_t>(begin); node < static_cast<size_t>(end); ++node) {
       std::copy_n(rows.neighbours.begin() + rows.offsets[node], counts[node], neighbours.begin() + offsets[node]);
     }

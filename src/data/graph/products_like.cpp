@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "base/random.h"
@@ -24,9 +23,9 @@ constexpr float centre_deviation = 0.285F, community_deviation = 0.12F;
 void fill_normal(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, float* out) {
   fill_uniform(key, ids, rows, width, out);
   for (int64_t i = 0; i < rows * width; i += 2) {
-    const float radius = std::sqrt(-2 * std::log(out[i])), angle = 2 * std::numbers::pi_v<float> * out[i + 1];
-    out[i] = radius * std::cos(angle);
-    out[i + 1] = radius * std::sin(angle);
+    const auto [first, second] = box_muller(out[i], out[i + 1]);
+    out[i] = first;
+    out[i + 1] = second;
   }
 }
 
@@ -43,7 +42,7 @@ std::vector<float> make_attributes(const ProductsNodes& nodes, const ProductsTre
   const std::vector<float> centres = normal_rows(draw_centres, products_classes);  // the same for every seed
   const std::vector<float> communities = normal_rows(mix_key(seed, draw_communities), tree.communities());
   std::vector<float> values(static_cast<size_t>(nodes.size() * attribute_count));
-  in_parallel(nodes.size(), 1 << 10, [&](int64_t begin, int64_t end) {
+  in_own_threads(nodes.size(), 1 << 10, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> ids(static_cast<size_t>(end - begin));
     std::iota(ids.begin(), ids.end(), begin);
     float* out = values.data() + begin * attribute_count;

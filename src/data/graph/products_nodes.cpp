@@ -151,7 +151,7 @@ ProductsNodes make_products_nodes(double scale, uint64_t seed, const std::string
   made.labels.resize(part.size());
   made.looks.resize(part.size());
   const Likeness like = draw_likeness();
-  in_parallel(graph.nodes, 1 << 15, [&](int64_t begin, int64_t end) {
+  in_own_threads(graph.nodes, 1 << 15, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       const auto i = static_cast<size_t>(node);
       RandomStream random(mix_key(seed, draw_node, i));

@@ -15,7 +15,7 @@ constexpr int64_t smallest_community = 50, largest_community = 200;
 // Nodes sorted by kind (look, then label), by chance within a kind; the number of each node's kind beside it.
 std::vector<std::pair<uint64_t, int32_t>> sorted_by_kind(const ProductsNodes& nodes, uint64_t seed) {
   std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(nodes.size()));
-  in_parallel(nodes.size(), 1 << 15, [&](int64_t begin, int64_t end) {
+  in_own_threads(nodes.size(), 1 << 15, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const auto kind = static_cast<uint64_t>(nodes.looks[i] * products_classes + nodes.labels[i]);
       keyed[i] = {kind << 48 | mix_key(seed, draw_order, i) >> 16, static_cast<int32_t>(i)};

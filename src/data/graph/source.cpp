@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // To be counted up when a reader or a generator makes something else out of the same files or seed.
-constexpr int conversion_version = 1;
+constexpr int conversion_version = 2;
 
 using NamedFiles = std::vector<std::pair<std::string, fs::path>>;  // by what they are
 
@@ -108,6 +108,12 @@ Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, co
   return recipe;
 }
 
+// From its first dot on: it tells how a file is read.
+std::string ending(const std::string& path) {
+  const std::string name = lower(fs::path(path).filename().string());
+  return name.substr(std::min(name.size(), name.find('.')));
+}
+
 Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) {
   const SplitOptions& split = options.split;
   const bool undirected = graph_options.undirected, labelled = !options.labels.empty() || needs_labels(graph_options);
@@ -115,7 +121,8 @@ Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) 
   return {.name = fs::path(options.edges).filename().string(),
           .files = own_graph_files(options, labelled),
           .options = {{"layout", "own"}, {"delimiter", options.delimiter}, {"label", options.label}, {"column", split.column},
-                      {"drawn", {split.valid, split.test, split.seed}}, {"array", options.features.ends_with(".npy")}},
+                      {"drawn", {split.valid, split.test, split.seed}}, {"array", options.features.ends_with(".npy")},
+                      {"endings", {ending(options.edges), ending(options.features), ending(options.labels)}}},
           .make = [=] {
             Graph graph = read_own_graph(options, undirected);
             if (!labelled) learn_from_all(graph);
@@ -233,19 +240,22 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
 }
 
 Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& graph) {
-  const bool stored = options.source == "ogb" || options.source == "npz";
+  const bool ogb = options.source == "ogb", stored = ogb || options.source == "npz";
   if (options.source != "graph" && !stored) return load_graph(options, graph);
-  if (stored ? has_labels(own_place(options), options.source == "ogb") : !options.labels.empty()) return load_graph(options, graph);
-  refuse_idle_options(catalogue_entry(options.source), options, graph);
+  DataOptions unlabelled = options;  // whatever it says of labels and their split is of no use here
+  unlabelled.split = {};
+  for (std::string* key : {&unlabelled.labels, &unlabelled.label, &unlabelled.train, &unlabelled.valid, &unlabelled.test}) key->clear();
+  refuse_idle_options(catalogue_entry(options.source), unlabelled, graph);
   Graph read;
   if (stored) {
-    read = options.source == "ogb" ? read_ogb(options.graph, graph.undirected, false) : read_npz(options.graph, graph.undirected, false);
+    const fs::path place = own_place(options);
+    read = ogb ? read_ogb(place, graph.undirected, false) : read_npz(place, graph.undirected, false);
   } else {
     for (const auto& [key, path] : {std::pair("edges", &options.edges), std::pair("features", &options.features)}) {
       if (!path->empty()) continue;
       throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. To predict, your own graph needs data.edges and data.features.", key));
     }
-    read = read_own_graph(options, graph.undirected);
+    read = read_own_graph(unlabelled, graph.undirected);
   }
   check_graph(read, read.name, false);
   return read;

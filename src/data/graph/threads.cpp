@@ -10,7 +10,18 @@
 
 namespace l0gm {
 
-void in_parallel(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& work) {
+namespace {
+std::atomic<int64_t> most_threads{0};
+}
+
+void limit_own_threads(int64_t most) { most_threads = most; }
+
+int64_t own_threads() {
+  const int64_t most = most_threads;
+  return most > 0 ? most : std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+}
+
+void in_own_threads(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& work) {
   grain = std::max<int64_t>(grain, 1);
   std::atomic<int64_t> next{0};
   std::exception_ptr failure;
@@ -24,7 +35,7 @@ void in_parallel(int64_t count, int64_t grain, const std::function<void(int64_t,
       if (!failure) failure = std::current_exception();
     }
   };
-  const int64_t pieces = (count + grain - 1) / grain, wanted = std::min<int64_t>(pieces, std::thread::hardware_concurrency());
+  const int64_t pieces = (count + grain - 1) / grain, wanted = std::min<int64_t>(pieces, own_threads());
   std::vector<std::jthread> helpers;
   try {
     for (int64_t i = 1; i < wanted; ++i) helpers.emplace_back(run);

@@ -39,7 +39,6 @@ class FieldEmbeddings : public Encoder {
   std::string dimension_name(int64_t d) const;
   // Fine units: every code of a lookup field is one (times the width at the interface), every other field is one.
   torch::Tensor fine_rows(const TableBatch& batch) const;   // [examples, fields]
-  int64_t fine_row_count() const;
 
   Schema schema_;
   int64_t field_width_, embedded_ = 0, statistics_ = 0;

@@ -25,7 +25,6 @@ std::string FieldEmbeddings::dimension_name(int64_t d) const {
   return field.kind == FieldKind::statistic ? field.name : fmt::format("{}[{}]", field.name, d % field_width_);
 }
 
-int64_t FieldEmbeddings::fine_row_count() const { return fine_begin_.back(); }
 
 InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
   std::vector<int64_t> field_index, source_index;

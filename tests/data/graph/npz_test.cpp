@@ -100,6 +100,15 @@ TEST(Npz, WhatDoesNotFitIsRefused) {
   expect_refused("class_names", npy_of("|S1", "(1,)", "a"), "label of node 1 is 1, wanted 0 to 0");
 }
 
+TEST(Npz, ClassesHaveNamesOfTheirOwn) {
+  const TemporaryFolder folder;
+  Entries entries = plain_entries();
+  entries["class_names"] = npy_of("|S1", "(2,)", "aa");
+  Graph graph = read_npz(folder.write("a.npz", zip_of_entries(entries)), true);
+  graph.train = {0};
+  EXPECT_NE(message_of<UserError>([&] { check_graph(graph, "a"); }).find("two of its classes are called 'a'"), std::string::npos);
+}
+
 TEST(Npz, AFileThatIsCutOffIsRefused) {
   const TemporaryFolder folder;
   const std::string bytes = read_file(graph_test_file("protocol3.npz"));

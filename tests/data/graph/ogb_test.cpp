@@ -45,6 +45,14 @@ TEST(Ogb, CountsAreOptionalAndLabelsMayHaveGaps) {
   EXPECT_EQ(ogb_files(folder.path()).size(), 3u);
 }
 
+TEST(Ogb, BlankLinesAtTheEnd) {
+  const TemporaryFolder folder;
+  write_small(folder);
+  folder.write("raw/node-label.csv", "1\n0\n\n\n\n");
+  const Graph graph = read_ogb(folder.path(), true);
+  EXPECT_EQ(std::vector<int32_t>(graph.labels.begin(), graph.labels.end()), (std::vector<int32_t>{1, 0, -1})) << "the third node's label is unknown";
+}
+
 TEST(Ogb, WhatDoesNotFitIsRefused) {
   const TemporaryFolder folder;
   const auto expect_refused = [&](const std::string& name, const std::string& content, const std::string& part) {

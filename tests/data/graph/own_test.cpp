@@ -51,6 +51,23 @@ TEST_F(OwnGraph, Read) {
   EXPECT_EQ(read_own_graph(options, false).edges(), 3);
 }
 
+TEST_F(OwnGraph, MarksForMissingAreNoClass) {
+  options.labels = write("labels.csv", "node,label\nann,yes\nbob,no\ncid,yes\ndan,no\neve,NA\nfay, nan \n");
+  options.train = write("train.csv", "node\nann\nbob\n");
+  options.valid = write("valid.csv", "node\ncid\n");
+  options.test = write("test.csv", "node\ndan\n");
+  const Graph graph = read();
+  EXPECT_EQ(graph.classes, (std::vector<std::string>{"no", "yes"}));
+  EXPECT_EQ(std::vector<int32_t>(graph.labels.begin(), graph.labels.end()), (std::vector<int32_t>{1, 0, 1, 0, -1, -1}));
+}
+
+TEST_F(OwnGraph, BlankLinesOfNodeFilesAreSkipped) {
+  options.train = write("train.csv", "node\nann\n\nbob\n\n");
+  options.valid = write("valid.csv", "node\ncid\n");
+  options.test = write("test.csv", "node\ndan\n");
+  EXPECT_EQ(read().train, (std::vector<int64_t>{0, 1}));
+}
+
 TEST_F(OwnGraph, ArrayAndNumbers) {
   options.features = write("x.npy", npy_of("<f4", "(3, 2)", bytes_of<float>({1, 2, 3, 4, 5, 6})));
   options.edges = write("edges.tsv", "from\tto\n0\t1\n1\t2\n");
@@ -140,6 +157,8 @@ TEST_F(OwnGraph, FeaturesThatDoNotFit) {
   expect_refused("has no rows");
   write("people.csv", "name,age\nann,1\nbob,2\ncid,3\n");  // too few rows
   expect_refused("there is no node 'dan'");
+  options.features = write("x.csv", "ann,0.1,2\nbob,3,4\n");
+  expect_refused("x.csv has no header: its first line holds numbers");
 }
 
 TEST_F(OwnGraph, LabelsThatDoNotFit) {

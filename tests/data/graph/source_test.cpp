@@ -1,6 +1,7 @@
 #include "data/graph/source.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -171,7 +172,7 @@ TEST_F(GraphSource, LinksNeedNoLabels) {
 TEST_F(GraphSource, StoredGraphsWithoutLabelsServeLinksAndPrediction) {
   write_ring("ring");
   const Graph labelled = load_graph(data, graph);
-  EXPECT_EQ(load_graph_to_predict(data, graph).classes, labelled.classes);
+  EXPECT_EQ(load_graph_to_predict(data, graph).edges(), labelled.edges());
   fs::remove(folder.path() / "ring/raw/node-label.csv");
   expect_refused("has no file raw/node-label.csv.gz");
   data.source = "npz";
@@ -193,6 +194,45 @@ TEST_F(GraphSource, StoredGraphsWithoutLabelsServeLinksAndPrediction) {
     graph.task = GraphTaskKind::links;
     for (int time = 0; time < 2; ++time) EXPECT_EQ(load_graph(data, graph).train.size(), static_cast<size_t>(nodes)) << source;
   }
+}
+
+TEST_F(GraphSource, PredictionLooksAtNoLabelsAndNoSplit) {
+  data.source = "graph";
+  data.edges = folder.write("edges.csv", "from,to\na,b\nb,c\n").string();
+  data.features = folder.write("x.csv", "node,x\na,1\nb,2\nc,3\n").string();
+  data.labels = folder.write("y.csv", "node,label\na,0\n").string();
+  data.train = (folder.path() / "nowhere.csv").string();
+  EXPECT_NE(refusal(), "");
+  EXPECT_TRUE(load_graph_to_predict(data, graph).classes.empty());
+  data = {};
+  write_ring("ring");
+  folder.write("ring/raw/node-label.csv", "not a number\n");
+  EXPECT_NE(refusal(), "");
+  EXPECT_EQ(load_graph_to_predict(data, graph).nodes, 10);
+}
+
+TEST_F(GraphSource, TheEndingSaysHowAFileIsRead) {
+  data.source = "graph";
+  data.edges = folder.write("edges.tsv", "from\tto\na\tb\nb\tc\nc\td\n").string();
+  data.features = folder.write("x.csv", "node,x\na,1\nb,2\nc,3\nd,4\n").string();
+  data.labels = folder.write("y.csv", "node,label\na,0\nb,1\nc,0\nd,1\n").string();
+  data.split.valid = data.split.test = 0.25;
+  EXPECT_EQ(load_graph(data, graph).edges(), 6);
+  data.edges = folder.write("edges.csv", "from\tto\na\tb\nb\tc\nc\td\n").string();
+  expect_refused("wanted two, from and to");
+}
+
+TEST_F(GraphSource, APipeIsRefusedAtOnce) {
+  write_ring("ring");
+  const fs::path pipe = folder.path() / "ring/raw/edge.csv";
+  fs::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(refusal(), "");
+  data = {};
+  data.source = "npz";
+  data.graph = (folder.path() / "pipe.npz").string();
+  ASSERT_EQ(mkfifo(data.graph.c_str(), 0600), 0);
+  expect_refused("is a pipe or a device");
 }
 
 TEST_F(GraphSource, OptionsWithoutEffectAreRefused) {

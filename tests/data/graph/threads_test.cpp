@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace l0gm {
@@ -14,7 +15,7 @@ TEST(GraphThreads, EveryNumberComesOnceInPiecesOfTheGrain) {
   for (const int64_t count : {0, 1, 99, 100, 101, 12345}) {
     std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
     std::atomic<int64_t> largest{0};
-    in_parallel(count, 100, [&](int64_t begin, int64_t end) {
+    in_own_threads(count, 100, [&](int64_t begin, int64_t end) {
       for (int64_t seen = largest; end - begin > seen && !largest.compare_exchange_weak(seen, end - begin);) {
       }
       for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
@@ -24,8 +25,16 @@ TEST(GraphThreads, EveryNumberComesOnceInPiecesOfTheGrain) {
   }
 }
 
+TEST(GraphThreads, AsManyAsAllowed) {
+  EXPECT_GE(own_threads(), 1);
+  limit_own_threads(1);
+  const auto here = std::this_thread::get_id();
+  in_own_threads(100, 1, [&](int64_t, int64_t) { EXPECT_EQ(std::this_thread::get_id(), here); });
+  limit_own_threads(0);
+}
+
 TEST(GraphThreads, AnExceptionArrives) {
-  EXPECT_THROW(in_parallel(1000, 1, [](int64_t begin, int64_t) { if (begin == 500) throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_THROW(in_own_threads(1000, 1, [](int64_t begin, int64_t) { if (begin == 500) throw std::runtime_error("no"); }), std::runtime_error);
 }
 
 }  // namespace
