@@ -144,10 +144,12 @@ def random_graph(folder: Path, nodes: int = 5000, edges: int = 50000, attributes
         pairs.add(tuple(sorted(draw.sample(range(nodes), 2))))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "edges.csv").write_text("from,to\n" + "".join(f"n{a},n{b}\n" for a, b in sorted(pairs)))
+    (folder / "labels.csv").write_text("node,label\n" + "".join(f"n{i},{i % 2}\n" for i in range(nodes)))  # whose training part attributes are scaled by
     names = ",".join(f"a{i}" for i in range(attributes))
     rows = (",".join([f"n{i}", *(f"{draw.gauss(0, 1):.4f}" for _ in range(attributes))]) for i in range(nodes))
     (folder / "features.csv").write_text("\n".join([f"node,{names}", *rows]) + "\n")
-    return {"data.source": "graph", "data.edges": folder / "edges.csv", "data.features": folder / "features.csv", "graph.features": "standard"}
+    return {"data.source": "graph", "data.edges": folder / "edges.csv", "data.features": folder / "features.csv", "data.labels": folder / "labels.csv",
+            "graph.features": "standard"}
 
 
 def links(runs: Runs) -> None:

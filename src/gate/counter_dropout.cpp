@@ -42,6 +42,7 @@ torch::Tensor masked(const torch::Tensor& given, const torch::Tensor& ids, uint6
   if (x.is_cuda() && x.scalar_type() == torch::kFloat32) {
     cuda::mask_rows(x.data_ptr<float>(), ids.data_ptr<int64_t>(), rows, width, key, static_cast<float>(share), static_cast<float>(scale), out.data_ptr<float>(),
                     cuda::current_stream(x.device().index()));
+    cuda::check_launch();
     return out;
   }
 #endif

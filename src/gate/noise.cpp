@@ -61,6 +61,7 @@ torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device devic
     const torch::Tensor on_device = draw.example_ids.to(device, torch::kInt64).contiguous();
     torch::Tensor numbers = at::empty({on_device.size(0), width}, on_device.options().dtype(torch::kFloat32));
     cuda::fill_uniform(key_of(draw), on_device.data_ptr<int64_t>(), on_device.size(0), width, numbers.data_ptr<float>(), cuda::current_stream(device.index()));
+    cuda::check_launch();
     return numbers;
   }
 #endif

@@ -47,6 +47,7 @@ torch::Tensor ChannelNorm::forward_relu(const torch::Tensor& x) {
     cuda::norm_rows({x.size(0), x.size(1), static_cast<float>(epsilon), x.const_data_ptr<float>(), weight_.const_data_ptr<float>(),
                      bias_.const_data_ptr<float>(), y.data_ptr<float>()},
                     cuda::current_stream(x.device().index()));
+    cuda::check_launch();
     return y;
   }
 #endif

@@ -144,6 +144,7 @@ torch::Tensor by_device_kernel(const Adjacency& adjacency, const RowProduct& pro
   sums.own_x = x.const_data_ptr<float>();
   sums.y = y.data_ptr<float>();
   cuda::sum_rows(sums, cuda::current_stream(x.device().index()));
+  cuda::check_launch();
   if (self_apart) add_to_own_rows(adjacency, y, x * product.self.view({-1, 1, 1}));
   return y;
 }
