@@ -38,8 +38,19 @@ struct Recipe {
   std::function<Graph()> make;
 };
 
+// What changes when somebody writes to a file.
+std::vector<std::pair<uintmax_t, fs::file_time_type>> states_of(const NamedFiles& files) {
+  std::vector<std::pair<uintmax_t, fs::file_time_type>> states;
+  for (const auto& [what, path] : files) {
+    std::error_code ignored;  // whoever opens it says what is wrong with it
+    states.emplace_back(fs::file_size(path, ignored), fs::last_write_time(path, ignored));
+  }
+  return states;
+}
+
 Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
   std::vector<FileStamp> stamps;
+  const auto before = states_of(recipe.files);
   nlohmann::json made_from = {{"version", conversion_version}, {"options", recipe.options}, {"undirected", graph_options.undirected}};
   for (const auto& [what, path] : recipe.files) {
     stamps.push_back({path, sha256_file(path)});
@@ -50,6 +61,7 @@ Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
   Graph graph = cached_graph(folder, sha256(made_from.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)), [&] {
     log_info(fmt::format("{}: converting it; later runs take it from the cache", recipe.name));
     Graph made = recipe.make();
+    if (states_of(recipe.files) != before) throw UserError(fmt::format("{}: its files were written to while they were read. Try again when they are whole.", recipe.name));
     made.name = recipe.name;
     check_graph(made, recipe.name);
     return made;

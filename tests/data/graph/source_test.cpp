@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "base/files.h"
 #include "data/graph/archive_tools.h"
@@ -220,6 +223,26 @@ TEST_F(GraphSource, TheEndingSaysHowAFileIsRead) {
   EXPECT_EQ(load_graph(data, graph).edges(), 6);
   data.edges = folder.write("edges.csv", "from\tto\na\tb\nb\tc\nc\td\n").string();
   expect_refused("wanted two, from and to");
+}
+
+TEST_F(GraphSource, FilesThatAreWrittenToMeanwhileAreRefused) {
+  write_ring("ring");
+  const fs::path edges = folder.path() / "ring/raw/edge.csv";
+  std::atomic<bool> done = false;
+  std::jthread writer([&] {
+    for (int64_t second = 1; !done; ++second) fs::last_write_time(edges, fs::file_time_type(std::chrono::seconds(second)));
+  });
+  int refused = 0;
+  for (int i = 0; i < 200 && refused == 0; ++i) {
+    graph.cache = (folder.path() / ("cache" + std::to_string(i))).string();
+    try {
+      load_graph(data, graph);
+    } catch (const UserError& error) {
+      refused += std::string(error.what()).find("were written to while they were read") != std::string::npos;
+    }
+  }
+  done = true;
+  EXPECT_EQ(refused, 1);
 }
 
 TEST_F(GraphSource, APipeIsRefusedAtOnce) {
