@@ -44,6 +44,14 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
+// Where to read on after a mistake: as far as the command was understood.
+std::string further_help(const CLI::App& app) {
+  const std::vector<CLI::App*> verbs = app.get_subcommands();  // that were given
+  if (verbs.empty()) return " `l0gm --help` and `l0gm VERB --help` tell more.";
+  const bool sets = verbs[0]->get_option_no_throw("--set") != nullptr;
+  return fmt::format(" `l0gm {} --help` tells more{}.", verbs[0]->get_name(), sets ? "; what a configuration may hold is set by --set section.option=value" : "");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Classifiers that are sparse by design: one gate, one knob, calibrated probabilities."};
   Common common;
@@ -66,7 +74,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::string hint = suggestion(app, argc, argv);
-    log_error(hint.empty() ? std::string(error.what()) + ". `l0gm --help` and `l0gm VERB --help` tell more." : hint);
+    log_error(hint.empty() ? fmt::format("{}.{}", error.what(), further_help(app)) : hint);
     return 2;
   }
 }

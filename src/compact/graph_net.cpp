@@ -76,7 +76,7 @@ int64_t convolution_parameters(const GraphShape& shape, size_t layer, int64_t in
 int64_t GraphNet::numbers() const {
   int64_t statistics = 0;  // mean and variance of each channel behind a batch norm
   for (size_t i = 0; i < encoder.widths.size(); ++i) {
-    if ((i + 1 == encoder.widths.size() ? encoder.last_norm : encoder.norm) == Norm::batch) statistics += 2 * encoder.widths[i];
+    if (encoder.norm_of(i) == Norm::batch) statistics += 2 * encoder.widths[i];
   }
   return parameters() + statistics;
 }
@@ -84,8 +84,7 @@ int64_t GraphNet::numbers() const {
 int64_t GraphNet::parameters() const {
   int64_t sum = members * outputs_for(classes) * (1 + head_width()), inputs = encoder.attributes;
   for (size_t i = 0; i < encoder.widths.size(); ++i) {
-    const Norm norm = i + 1 == encoder.widths.size() ? encoder.last_norm : encoder.norm;
-    const int64_t width = encoder.widths[i], of_norm = norm == Norm::none ? 0 : 2;
+    const int64_t width = encoder.widths[i], of_norm = encoder.norm_of(i) == Norm::none ? 0 : 2;
     sum += convolution_parameters(encoder, i, inputs) + of_norm * width + (encoder.residual == Residual::linear ? inputs * width : 0);
     inputs = width;
   }
@@ -96,7 +95,7 @@ json GraphNet::to_json() const {
   const ConvolutionOptions& options = encoder.convolution;
   json layers = json::array();
   for (size_t i = 0; i < encoder.widths.size(); ++i) {
-    json layer = {{"width", encoder.widths[i]}, {"norm", name_of_enum(i + 1 == encoder.widths.size() ? encoder.last_norm : encoder.norm)}};
+    json layer = {{"width", encoder.widths[i]}, {"norm", name_of_enum(encoder.norm_of(i))}};
     const NarrowedOutputs left = encoder.narrowed.empty() ? NarrowedOutputs{} : encoder.narrowed[i];
     if (!left.heads.empty()) layer["heads"] = left.heads;
     if (left.pool > 0) layer["pool"] = left.pool;

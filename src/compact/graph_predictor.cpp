@@ -134,19 +134,19 @@ bool predicts_nodes(const fs::path& model) {
 }
 
 nlohmann::json predict_graph(const GraphPredictor& predictor, const fs::path& input, const fs::path& output, const PredictGraphOptions& options) {
-  if (predictor.predicts_links() ? !options.nodes.empty() : !options.pairs.empty()) {
-    throw UserError(predictor.predicts_links() ? "--nodes: this model tells which nodes are linked; name pairs of them with --pairs"
-                                               : "--pairs: this model tells the classes of nodes; name them with --nodes, or leave it out for all");
+  const bool links = predictor.predicts_links();
+  if (!links && !options.pairs.empty()) {
+    throw UserError("--pairs: this model tells the classes of nodes; name them with --nodes, or leave it out for all");
   }
-  if (predictor.predicts_links() && options.pairs.empty()) {
-    throw UserError("this model tells which nodes are linked: name the pairs with --pairs FILE, a csv with the columns from,to");
+  if (links && (options.pairs.empty() || !options.nodes.empty())) {
+    throw UserError("this model tells which nodes are linked: name pairs of them with --pairs FILE, a csv with the columns from,to, and leave --nodes out");
   }
   const auto start = std::chrono::steady_clock::now();
   int64_t inference_rows = predictor.inputs().inference_rows;
   const Graph graph = input_graph(input, predictor.inputs(), inference_rows);
   const auto calibrated = [&](Predictions predictions) { return options.calibrated ? predictor.calibrator().apply(std::move(predictions)) : predictions; };
   size_t rows = 0;
-  if (predictor.predicts_links()) {
+  if (links) {
     const std::vector<Link> pairs = read_pair_list(graph, options.pairs);
     write_pairs(output, graph, pairs, calibrated(predictor.predict(graph, pairs, inference_rows)));
     rows = pairs.size();

@@ -104,13 +104,13 @@ nlohmann::json evaluate_links(NarrowedRun& narrowed, const Graph& raw, const std
 
 nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
   LoadedGraph run = load_graph_run(path, machine);
-  const Graph raw = load_run_graph(run);
   const bool links = run.config.graph.task == GraphTaskKind::links;
+  if (options.keep_perturbed) throw UserError("--keep-perturbed writes tables; perturbed graphs are not written so far");
+  if (links && options.perturb) throw UserError("--perturb: perturbed attributes are for graph.task = nodes so far");
+  const Graph raw = load_run_graph(run);
   nlohmann::json result = report(run, raw, split, machine);
   result["nodes"] = raw.nodes;
   result["dataset"] = run.graph.dataset;
-  if (options.keep_perturbed) throw UserError("--keep-perturbed writes tables; perturbed graphs are not written so far");
-  if (links && options.perturb) throw UserError("--perturb: perturbed attributes are for graph.task = nodes so far");
   NarrowedRun narrowed{run, narrow_graph(run)};
   if (!has_instance_gates(*run.model)) result["parameters"] = run.model->parameter_count();
   if (links) {

@@ -115,20 +115,16 @@ void check_attributes(const Graph& graph, const std::string& source) {
   }
 }
 
-void check_names(const Graph& graph, const std::string& source) {
+void check_distinct(const std::vector<std::string>& names, std::string_view what, const std::string& source) {
   std::unordered_set<std::string_view> seen;
-  for (const std::string& name : graph.node_names) {
-    if (!seen.insert(name).second) fail(source, fmt::format("two nodes are called '{}'. Give each a name of its own.", name));
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) fail(source, fmt::format("two {} are called '{}'. Give each a name of its own.", what, name));
   }
 }
 
 void check_labels(const Graph& graph, const std::string& source) {
-  std::unordered_set<std::string_view> seen;
-  for (const std::string& name : graph.classes) {
-    if (name.empty() || !seen.insert(name).second) {
-      fail(source, name.empty() ? "one of its classes has no name." : fmt::format("two of its classes are called '{}'. Give each a name of its own.", name));
-    }
-  }
+  check_distinct(graph.classes, "classes", source);
+  if (std::find(graph.classes.begin(), graph.classes.end(), "") != graph.classes.end()) fail(source, "one of its classes has no name.");
   if (graph.labels.size() != graph.nodes) {
     fail(source, fmt::format("it has {} labels for {} nodes; give one for each node (-1 or nothing where it is not known).",
                              graph.labels.size(), graph.nodes));
@@ -169,7 +165,7 @@ void check_graph(const Graph& graph, const std::string& source, bool to_train) {
   if (!graph.node_names.empty() && static_cast<int64_t>(graph.node_names.size()) != graph.nodes) {
     fail(source, fmt::format("it has {} names for {} nodes.", graph.node_names.size(), graph.nodes));
   }
-  check_names(graph, source);
+  check_distinct(graph.node_names, "nodes", source);
   check_structure(graph, source);
   check_attributes(graph, source);
   check_labels(graph, source);

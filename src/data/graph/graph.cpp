@@ -115,4 +115,9 @@ bool heard_both_ways(const Graph& graph) {
   return true;
 }
 
+void leave_unlabelled(Graph& graph) {
+  graph.classes.clear();
+  graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
+}
+
 }  // namespace l0gm

@@ -86,6 +86,9 @@ void build_adjacency(Graph& graph, EdgeList edges, bool undirected);
 // Whether every edge has its opposite. Looks at rows that are in order.
 bool heard_both_ways(const Graph& graph);
 
+// No label of the graph's nodes is known, and it has no classes.
+void leave_unlabelled(Graph& graph);
+
 // Checks everything the type promises (ranges, order, sizes, finite attributes, labels in range, splits disjoint, a training node at
 // all unless the graph is not `to_train` with); UserError naming `source`. Readers call it once; a graph that passed is never checked again.
 void check_graph(const Graph& graph, const std::string& source, bool to_train = true);

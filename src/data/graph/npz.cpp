@@ -263,7 +263,7 @@ Graph read_npz(const std::filesystem::path& path, bool undirected, bool labelled
   if (labelled) {
     read_labels(graph, file);
   } else {
-    graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
+    leave_unlabelled(graph);
   }
   graph.node_names = file.names("node_names");
   return graph;

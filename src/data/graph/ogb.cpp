@@ -183,7 +183,7 @@ Graph read_ogb(const fs::path& folder, bool undirected, bool labelled) {
   if (labelled) {
     read_labels(graph, folder);
   } else {
-    graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
+    leave_unlabelled(graph);
   }
   read_edges(graph, folder, undirected);
   return graph;

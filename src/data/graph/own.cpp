@@ -269,7 +269,7 @@ Graph read_own_graph(const DataOptions& options, bool undirected) {
   read_attributes(graph, nodes, options);
   graph.node_names = nodes.names();
   if (options.labels.empty()) {
-    graph.labels = std::vector<int32_t>(static_cast<size_t>(graph.nodes), -1);
+    leave_unlabelled(graph);
   } else {
     const LabelTable labels = read_label_table(nodes, options);
     set_labels(graph, labels, options.labels);

@@ -30,11 +30,10 @@ InterfaceUnits blocks_of(int64_t width, int64_t blocks, const std::string& what)
 GraphEncoder::GraphEncoder(GraphShape shape) : shape_(std::move(shape)) {
   for (size_t i = 0; i < shape_.widths.size(); ++i) {
     const int64_t inputs = i == 0 ? shape_.attributes : shape_.widths[i - 1], outputs = shape_.widths[i];
-    const bool last = i + 1 == shape_.widths.size();
     const NarrowedOutputs left = shape_.narrowed.empty() ? NarrowedOutputs{} : shape_.narrowed.at(i);
     Layer layer;
     layer.convolution = register_module(fmt::format("convolution{}", i), make_convolution(shape_.kind, inputs, outputs, shape_.convolution, left));
-    layer.norm = register_module(fmt::format("norm{}", i), std::make_shared<ChannelNorm>(last ? shape_.last_norm : shape_.norm, outputs));
+    layer.norm = register_module(fmt::format("norm{}", i), std::make_shared<ChannelNorm>(shape_.norm_of(i), outputs));
     if (shape_.residual == Residual::linear) layer.residual = register_parameter(fmt::format("residual{}", i), glorot(inputs, outputs));
     layers_.push_back(layer);
   }

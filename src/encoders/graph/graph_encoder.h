@@ -16,6 +16,7 @@ struct GraphShape {
   ConvolutionKind kind = ConvolutionKind::gcn;
   ConvolutionOptions convolution;
   Norm norm = Norm::layer, last_norm = Norm::none;
+  Norm norm_of(size_t layer) const { return layer + 1 == widths.size() ? last_norm : norm; }
   Residual residual = Residual::none;
   std::vector<NarrowedOutputs> narrowed;  // of each layer; empty: all are as wide as they were made
   double dropout = 0;
