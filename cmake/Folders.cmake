@@ -19,21 +19,15 @@ function(l0gm_use_torch_header target)
   target_precompile_headers(${target} REUSE_FROM l0gm_gate)
 endfunction()
 
-# l0gm_folder(NAME [TORCH] [DEPENDS folders…] [SOURCES patterns…] [EXCLUDE paths…]): the library of one folder of src/, or of some files
-# that need less than the rest of their folder.
+# l0gm_folder(NAME [TORCH] [PARTS] [DEPENDS folders…]): the library of one folder of src/.
 function(l0gm_folder name)
-  cmake_parse_arguments(FOLDER "TORCH;PARTS" "" "DEPENDS;SOURCES;EXCLUDE" ${ARGN})
-  if(NOT FOLDER_SOURCES)
-    set(FOLDER_SOURCES ${name}/*.cpp)
-  endif()
+  cmake_parse_arguments(FOLDER "TORCH;PARTS" "" "DEPENDS" ${ARGN})
+  set(FOLDER_SOURCES ${name}/*.cpp)
   if(L0GM_CUDA AND FOLDER_TORCH)  # kernels of our own, beside the folder's other sources
     list(APPEND FOLDER_SOURCES ${name}/*.cu)
   endif()
   list(TRANSFORM FOLDER_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/)
   file(GLOB_RECURSE FOLDER_SOURCES CONFIGURE_DEPENDS ${FOLDER_SOURCES})
-  foreach(path IN LISTS FOLDER_EXCLUDE)
-    list(FILTER FOLDER_SOURCES EXCLUDE REGEX "/src/${path}")
-  endforeach()
   add_library(l0gm_${name} STATIC ${FOLDER_SOURCES})
   add_library(l0gm::${name} ALIAS l0gm_${name})
   set_target_properties(l0gm_${name} PROPERTIES EXPORT_NAME ${name})

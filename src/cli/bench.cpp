@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "data/table/source.h"
-#include "evaluation/graph_speed.h"
-#include "evaluation/latency.h"
+#include "evaluation/graph/graph_speed.h"
+#include "serving/latency.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/csv.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "data/catalogue.h"
@@ -9,9 +10,8 @@
 #include "data/graph/cache.h"
 #include "data/graph/source.h"
 #include "data/locate.h"
-#include "data/table/csv.h"
+#include "data/made/planted_table.h"
 #include "data/table/perturb.h"
-#include "data/table/planted.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
 #include "training/config.h"

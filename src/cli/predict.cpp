@@ -6,12 +6,12 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "compact/graph_predictor.h"
-#include "compact/run_predictor.h"
+#include "compact/graph/graph_predictor.h"
+#include "compact/table/run_predictor.h"
 #include "data/table/source.h"
-#include "evaluation/predict_file.h"
 #include "l0gm/error.h"
 #include "runtime/file_predictor.h"
+#include "serving/predict_file.h"
 
 namespace l0gm {
 

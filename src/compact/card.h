@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "data/table/encode/schema.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

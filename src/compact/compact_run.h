@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "compact/fold.h"
+#include "compact/table/fold.h"
 #include "runtime/table_net.h"
 
 namespace l0gm {

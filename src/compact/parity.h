@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "compact/fold.h"
-#include "data/table/table.h"
-#include "training/table_run.h"
+#include "base/text_table.h"
+#include "compact/table/fold.h"
+#include "training/table/table_run.h"
 
 namespace l0gm {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/batch.h"
+#include "batches/batch.h"
 #include "l0gm/gate_pass.h"
 
 namespace l0gm {

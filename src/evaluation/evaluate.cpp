@@ -7,7 +7,7 @@
 #include "evaluation/robustness.h"
 #include "l0gm/error.h"
 #include "metrics/summary.h"
-#include "training/table_run.h"
+#include "training/table/table_run.h"
 
 namespace l0gm {
 

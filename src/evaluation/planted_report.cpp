@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "data/table/planted.h"
+#include "data/made/planted_table.h"
 #include "evaluation/gate_report.h"
 
 namespace l0gm {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "training/table_run.h"
+#include "training/table/table_run.h"
 
 namespace l0gm {
 

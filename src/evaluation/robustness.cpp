@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "data/table/csv.h"
 #include "data/table/perturb.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"

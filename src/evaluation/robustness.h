@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "training/table_run.h"
+#include "training/table/table_run.h"
 
 namespace l0gm {
 

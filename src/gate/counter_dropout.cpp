@@ -5,8 +5,8 @@
 #include <torch/autograd.h>
 
 #include "base/random.h"
+#include "gate/in_parallel.h"
 #include "gate/noise.h"
-#include "threads/in_parallel.h"
 #ifdef L0GM_HAS_CUDA
 #include "gate/cuda/noise.h"
 #include "gate/cuda/stream.h"

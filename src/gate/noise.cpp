@@ -5,7 +5,7 @@
 #include <ATen/ops/stack.h>
 
 #include "base/random.h"
-#include "threads/in_parallel.h"
+#include "gate/in_parallel.h"
 #ifdef L0GM_HAS_CUDA
 #include "gate/cuda/noise.h"
 #include "gate/cuda/stream.h"

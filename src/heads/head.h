@@ -2,7 +2,7 @@
 
 #include <torch/nn/module.h>
 
-#include "data/batch.h"
+#include "batches/batch.h"
 #include "l0gm/gate_pass.h"
 
 namespace l0gm {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "data/graph/batches.h"
+#include "batches/graph/graph_batches.h"
 
 namespace l0gm {
 

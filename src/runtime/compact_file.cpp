@@ -10,8 +10,8 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "data/table/encode/cell_text.h"
-#include "data/table/encode/json_checks.h"
+#include "base/json_checks.h"
+#include "encode/table/cell_text.h"
 #include "l0gm/error.h"
 #include "runtime/manifest.h"
 

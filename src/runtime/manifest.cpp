@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "data/table/encode/json_checks.h"
+#include "base/json_checks.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/table/encode/json_checks.h"
+#include "base/json_checks.h"
 #include "runtime/manifest.h"
 
 // Reading the shape of a net. Nothing here is believed: kinds, slots and numbers of codes come from the schema, offsets from arrange().

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/table/encode/schema.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/table/encode/schema.h"
+#include "encode/table/schema.h"
 
 // What is left of a table model once closed units are gone and everything that can be computed ahead is: plain arrays and how they are
 // read. Compaction makes one in double precision, rounding packs it for a file, the runtime serves the packed one.

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/threads.h"
 #include "base/version.h"
-#include "data/graph/threads.h"
 #include "l0gm/error.h"
 #include "training/kept_memory.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "l0gm/error.h"
-#include "training/graph_run.h"
-#include "training/table_run.h"
+#include "training/graph/graph_run.h"
+#include "training/table/table_run.h"
 #include "training/trainer.h"
 
 namespace l0gm {
@@ -73,18 +73,6 @@ torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows) {
     weights.push_back(of_class > 0 ? rows / (static_cast<double>(class_rows.size()) * static_cast<double>(of_class)) : 0);
   }
   return at::tensor(weights, torch::kFloat64);
-}
-
-nlohmann::json to_json(const std::vector<FileStamp>& files) {
-  nlohmann::json stamps = nlohmann::json::array();
-  for (const FileStamp& file : files) stamps.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
-  return stamps;
-}
-
-std::vector<FileStamp> stamps_from_json(const nlohmann::json& json) {
-  std::vector<FileStamp> files;
-  for (const auto& file : json) files.push_back({file.at("path").get<std::string>(), file.at("sha256").get<std::string>()});
-  return files;
 }
 
 void require_unchanged(const RunFolder& folder, const std::vector<FileStamp>& then, const std::vector<FileStamp>& now) {

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "data/table/table.h"
+#include "base/file_stamp.h"
 #include "metrics/calibrator.h"
 #include "run/run_folder.h"
 #include "training/config.h"
@@ -43,8 +43,6 @@ void load_result(LoadedRun& run, const Machine& machine);
 // UserError naming the file that differs; the same bytes may lie elsewhere by now.
 void require_unchanged(const RunFolder& folder, const std::vector<FileStamp>& then, const std::vector<FileStamp>& now);
 
-nlohmann::json to_json(const std::vector<FileStamp>& files);
-std::vector<FileStamp> stamps_from_json(const nlohmann::json& json);
 // Weights that make classes count the same, [classes]; a class without rows counts nothing.
 torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows);
 

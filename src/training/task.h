@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "data/batch.h"
+#include "batches/batch.h"
 #include "metrics/predictions.h"
 #include "model/model.h"
 #include "training/options.h"

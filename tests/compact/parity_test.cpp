@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "compact/check_rows.h"
 #include "compact/compact_run.h"
+#include "compact/table/check_rows.h"
 #include "runtime/compact_file.h"
 #include "training/tiny_run.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/files.h"
 #include "support/temporary_folder.h"
-#include "training/graph_run.h"
-#include "training/graph_task.h"
+#include "training/graph/graph_run.h"
+#include "training/graph/graph_task.h"
 
 namespace l0gm::testing_tools {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "data/graph/batches.h"
+#include "batches/graph/graph_batches.h"
 #include "heads/head_tools.h"
 
 namespace l0gm {

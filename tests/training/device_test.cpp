@@ -7,7 +7,7 @@
 #include "encoders/graph/toy_blocks.h"
 #include "gate/counter_dropout.h"
 #include "gate/noise.h"
-#include "training/graph_run.h"
+#include "training/graph/graph_run.h"
 #include "training/tiny_run.h"
 
 namespace l0gm {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "training/table_task.h"
+#include "training/table/table_task.h"
 
 // The loss with another model's probabilities beside the labels, against a formula written out.
 namespace l0gm {

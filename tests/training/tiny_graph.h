@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "data/graph/batches.h"
+#include "batches/graph/graph_batches.h"
 #include "model/graph_model.h"
 
 namespace l0gm::testing_tools {

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "support/temporary_folder.h"
-#include "training/table_run.h"
+#include "training/table/table_run.h"
 
 namespace l0gm::testing_tools {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/threads.h"
 #include "data/graph/attributes.h"
-#include "data/graph/threads.h"
 
 namespace l0gm {
 namespace {

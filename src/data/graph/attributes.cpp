@@ -10,8 +10,8 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "data/graph/attribute_statistics.h"
-#include "data/graph/threads.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/threads.h"
 #include "data/graph/sampling.h"
-#include "data/graph/threads.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "data/graph/graph.h"
-#include "data/graph/threads.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "data/graph/threads.h"
+#include "base/threads.h"
 
 namespace l0gm {
 namespace {

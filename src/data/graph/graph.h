@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/table/table.h"
+#include "base/file_stamp.h"
 
 namespace l0gm {
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "data/graph/line_reader.h"
-#include "data/table/splits.h"
+#include "data/splits.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

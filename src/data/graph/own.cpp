@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -14,10 +15,9 @@
 #include "data/graph/node_split.h"
 #include "data/graph/npy.h"
 #include "data/graph/own_nodes.h"
-#include "data/table/csv.h"
-#include "data/table/encode/schema.h"
+#include "data/splits.h"
 #include "data/table/source.h"
-#include "data/table/splits.h"
+#include "encode/table/schema.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "base/random.h"
+#include "base/threads.h"
 #include "data/graph/attribute_statistics.h"
-#include "data/graph/threads.h"
 
 namespace l0gm {
 namespace {

@@ -11,13 +11,14 @@
 #include "data/catalogue.h"
 #include "data/fetch.h"
 #include "data/graph/cache.h"
-#include "data/graph/made.h"
 #include "data/graph/node_split.h"
 #include "data/graph/npz.h"
 #include "data/graph/ogb.h"
 #include "data/graph/own.h"
 #include "data/graph/wishes.h"
 #include "data/locate.h"
+#include "data/made/planted_graph.h"
+#include "data/made/products_like.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -7,13 +7,13 @@
 #include <numeric>
 #include <optional>
 
+#include "base/csv.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "data/catalogue.h"
 #include "data/fetch.h"
-#include "data/table/csv.h"
-#include "data/table/splits.h"
+#include "data/splits.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

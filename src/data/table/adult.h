@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/table/table.h"
+#include "data/table/table_dataset.h"
 
 namespace l0gm {
 

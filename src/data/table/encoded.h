@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "data/table/encode/schema.h"
-#include "data/table/table.h"
+#include "base/text_table.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "data/table/encode/cell_text.h"
+#include "encode/table/cell_text.h"
 
 namespace l0gm {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/table/encode/schema.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/table/encode/schema.h"
 #include "data/table/options.h"
 #include "data/table/wishes.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

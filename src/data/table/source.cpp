@@ -6,19 +6,19 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "data/catalogue.h"
+#include "data/made/ctr_like.h"
+#include "data/made/messy_table.h"
+#include "data/made/planted_table.h"
+#include "data/splits.h"
 #include "data/table/adult.h"
-#include "data/table/csv.h"
-#include "data/table/ctr.h"
 #include "data/table/fit.h"
-#include "data/table/messy.h"
 #include "data/table/perturb.h"
-#include "data/table/planted.h"
-#include "data/table/splits.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

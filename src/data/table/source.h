@@ -6,9 +6,9 @@
 #include <string>
 
 #include "data/options.h"
-#include "data/table/encode/schema.h"
 #include "data/table/options.h"
-#include "data/table/table.h"
+#include "data/table/table_dataset.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "data/table/encode/statistics.h"
+#include "encode/table/statistics.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

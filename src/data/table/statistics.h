@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "data/table/encode/schema.h"
 #include "data/table/encoded.h"
 #include "data/table/options.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

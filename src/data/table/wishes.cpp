@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "data/table/encode/cell_text.h"
+#include "encode/table/cell_text.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

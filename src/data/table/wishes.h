@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "data/table/encode/schema.h"
 #include "data/table/options.h"
+#include "encode/table/schema.h"
 
 namespace l0gm {
 

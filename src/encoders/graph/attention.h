@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "data/graph/adjacency.h"
+#include "batches/graph/adjacency.h"
 
 namespace l0gm {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "data/graph/parallel.h"
+#include "batches/graph/row_parts.h"
 #include "encoders/graph/attention.h"
 #include "encoders/graph/edge_tensors.h"
 #include "encoders/graph/sum_rows.h"

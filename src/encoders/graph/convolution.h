@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "data/graph/batches.h"
+#include "batches/graph/graph_batches.h"
 #include "data/graph/options.h"
 #include "l0gm/gate_pass.h"
 

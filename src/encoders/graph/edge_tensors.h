@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "data/graph/adjacency.h"
-#include "data/graph/quiet.h"
+#include "batches/graph/adjacency.h"
+#include "batches/graph/quiet_torch.h"
 
 namespace l0gm {
 

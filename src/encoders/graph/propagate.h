@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "data/graph/adjacency.h"
+#include "batches/graph/adjacency.h"
 
 namespace l0gm {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "data/graph/parallel.h"
+#include "batches/graph/row_parts.h"
 #include "encoders/graph/edge_tensors.h"
 #include "encoders/graph/kept.h"
 #include "encoders/graph/propagate.h"

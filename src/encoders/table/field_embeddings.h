@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/table/encode/schema.h"
+#include "encode/table/schema.h"
 #include "encoders/encoder.h"
 #include "encoders/table/field_rows.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "data/table/batches.h"
+#include "batches/table/table_batches.h"
 
 // What turns the codes and slopes of some fields of a schema into vectors of `width`, one module per way of doing it.
 namespace l0gm {

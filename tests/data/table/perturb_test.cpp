@@ -8,10 +8,10 @@
 #include <numeric>
 #include <set>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "data/table/csv.h"
 #include "l0gm/error.h"
 #include "support/temporary_folder.h"
 

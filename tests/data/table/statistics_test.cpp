@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "data/table/encode/statistics.h"
+#include "encode/table/statistics.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/graph/batches.h"
+#include "batches/graph/graph_batches.h"
 #include "encoders/graph/convolution.h"
 
 namespace l0gm::testing_tools {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "data/graph/adjacency.h"
+#include "batches/graph/adjacency.h"
 
 namespace l0gm::testing_tools {
 

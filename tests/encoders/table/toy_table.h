@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "data/table/batches.h"
-#include "data/table/encode/schema.h"
+#include "batches/table/table_batches.h"
 #include "data/table/encoded.h"
+#include "encode/table/schema.h"
 
 namespace l0gm::testing_tools {
 

@@ -1,0 +1,155 @@
+#include "batches/graph/adjacency.h"
+
+#include <ATen/Functions.h>
+
+#include <limits>
+#include <vector>
+
+#include "batches/graph/quiet_torch.h"
+#include "batches/graph/row_parts.h"
+
+namespace l0gm {
+
+namespace {
+
+// The array as a tensor that keeps its memory alive: the array's own owner and what the caller names.
+template <class T>
+torch::Tensor shared(const SharedArray<T>& array, const std::shared_ptr<const void>& owner = nullptr) {
+  const auto dtype = c10::CppTypeToScalarType<T>::value;
+  if (array.empty()) return at::empty({0}, dtype);
+  const auto keep = [first = array.owner(), second = owner](void*) {};
+  return at::from_blob(const_cast<T*>(array.data()), {array.size()}, keep, at::TensorOptions().dtype(dtype));
+}
+
+torch::Tensor optional_reals(const SharedArray<float>& array, torch::Device device, torch::Dtype dtype) {
+  return array.empty() ? torch::Tensor() : shared(array).to(device, dtype);
+}
+
+// How many edges of each part lead to each source become the places where a part puts its first one: sources in order, parts within.
+torch::Tensor places_of_parts(std::vector<std::vector<int64_t>>& counts, int64_t sources) {
+  const torch::Tensor offsets = at::empty({sources + 1}, torch::kInt64);
+  auto* first = offsets.data_ptr<int64_t>();
+  int64_t place = 0;
+  for (int64_t source = 0; source < sources; ++source) {
+    first[source] = place;
+    for (std::vector<int64_t>& count : counts) {
+      const int64_t here = count[static_cast<size_t>(source)];
+      count[static_cast<size_t>(source)] = place;
+      place += here;
+    }
+  }
+  first[sources] = place;
+  return offsets;
+}
+
+// Counters of all parts together stay small beside the edges.
+int64_t counting_parts(int64_t edges, int64_t sources) {
+  return std::min(worthwhile_parts(edges), std::max<int64_t>(1, edges / std::max<int64_t>(1, sources)));
+}
+
+}  // namespace
+
+Adjacency::Adjacency(int64_t sources, torch::Tensor offsets_given, torch::Tensor neighbours_given, torch::Tensor weights_given, bool symmetric)
+    : offsets(std::move(offsets_given)),
+      neighbours(std::move(neighbours_given)),
+      weights(std::move(weights_given)),
+      sources_(sources),
+      symmetric_(symmetric) {
+  TORCH_CHECK(offsets.scalar_type() == torch::kInt64, "an adjacency has int64 offsets");
+  TORCH_CHECK(neighbours.scalar_type() == torch::kInt32, "an adjacency has int32 neighbours");
+  TORCH_CHECK(!weights.defined() || weights.size(0) == neighbours.size(0), "an adjacency has a weight for each edge, or none");
+  TORCH_CHECK(!symmetric || targets() == sources, "a symmetric adjacency is square");
+}
+
+std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBlock>& block, torch::Device device, torch::Dtype dtype) {
+  // The arrays are held, not the block: who caches this can tell when nobody else has the block any more.
+  auto made = std::make_shared<Adjacency>(block->sources, shared(block->offsets).to(device), shared(block->neighbours).to(device),
+                                          optional_reals(block->weights, device, dtype), block->symmetric);
+  if (!block->own.empty()) made->own = shared(block->own).to(device, torch::kInt64);
+  made->target_degree = optional_reals(block->target_degree, device, dtype);
+  made->source_degree = optional_reals(block->source_degree, device, dtype);
+  return made;
+}
+
+std::shared_ptr<Adjacency> Adjacency::of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns, torch::Device device,
+                                         torch::Dtype dtype) {
+  return std::make_shared<Adjacency>(columns, shared(rows.offsets, owner).to(device), shared(rows.columns, owner).to(device),
+                                     shared(rows.values, owner).to(device, dtype), false);
+}
+
+Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency) {
+  const auto* offsets = adjacency.offsets.const_data_ptr<int64_t>();
+  const auto* neighbours = adjacency.neighbours.const_data_ptr<int32_t>();
+  const int64_t targets = adjacency.targets(), sources = adjacency.sources(), parts = counting_parts(adjacency.edges(), sources);
+  const auto row = [&](int64_t part) { return first_row_of_part(offsets, targets, part, parts); };
+  std::vector<std::vector<int64_t>> places(static_cast<size_t>(parts));
+  in_parallel(parts, [&](int64_t part) {
+    std::vector<int64_t> counts(static_cast<size_t>(sources), 0);
+    const int64_t end = offsets[row(part + 1)];
+    for (int64_t edge = offsets[row(part)]; edge < end; ++edge) ++counts[static_cast<size_t>(neighbours[edge])];
+    places[static_cast<size_t>(part)] = std::move(counts);
+  });
+  Adjacency::Transposed result;
+  result.offsets = places_of_parts(places, sources);
+  result.neighbours = at::empty_like(adjacency.neighbours);
+  result.edge_of = at::empty({adjacency.edges()}, torch::kInt64);
+  auto* heard_by = result.neighbours.data_ptr<int32_t>();
+  auto* edge_of = result.edge_of.data_ptr<int64_t>();
+  in_parallel(parts, [&](int64_t part) {
+    std::vector<int64_t>& next = places[static_cast<size_t>(part)];
+    const int64_t end = row(part + 1);
+    for (int64_t target = row(part); target < end; ++target) {
+      for (int64_t edge = offsets[target]; edge < offsets[target + 1]; ++edge) {
+        const int64_t place = next[static_cast<size_t>(neighbours[edge])]++;
+        heard_by[place] = static_cast<int32_t>(target);
+        edge_of[place] = edge;
+      }
+    }
+  });
+  if (adjacency.weights.defined()) result.weights = adjacency.weights.index_select(0, result.edge_of);
+  return result;
+}
+
+Adjacency::Transposed transpose_by_sorting(const Adjacency& adjacency) {
+  const auto [sorted, order] = at::sort(adjacency.neighbours, std::optional<bool>(true), 0, false);
+  Adjacency::Transposed result;
+  result.offsets = at::searchsorted(sorted, at::arange(adjacency.sources() + 1, adjacency.neighbours.options()));
+  result.neighbours = (at::searchsorted(adjacency.offsets, order, false, true) - 1).to(torch::kInt32);
+  result.edge_of = order;
+  if (adjacency.weights.defined()) result.weights = adjacency.weights.index_select(0, order);
+  return result;
+}
+
+const Adjacency::Transposed& Adjacency::transposed(bool with_places) const {
+  if (transposed_ && (transposed_->edge_of.defined() || !with_places)) return *transposed_;
+  if (!transposed_) transposed_ = std::make_unique<Transposed>();
+  if (symmetric_ && !with_places) {
+    *transposed_ = {offsets, neighbours, weights, {}};
+    return *transposed_;
+  }
+  *transposed_ = neighbours.is_cuda() ? transpose_by_sorting(*this) : transpose_by_counting(*this);
+  // Rows in ascending order come out as they went in: no second copy.
+  if (symmetric_ && at::equal(transposed_->neighbours, neighbours)) transposed_->neighbours = neighbours;
+  return *transposed_;
+}
+
+torch::Tensor csr_tensor(const torch::Tensor& offsets, const torch::Tensor& columns, const torch::Tensor& values, int64_t width) {
+  const QuietTorch quiet;
+  const auto index = columns.size(0) <= std::numeric_limits<int32_t>::max() ? torch::kInt32 : torch::kInt64;
+  const auto options = values.options().layout(torch::kSparseCsr);
+  return at::sparse_csr_tensor(offsets.to(index), columns.to(index), values, {offsets.size(0) - 1, width}, options);
+}
+
+const torch::Tensor& Adjacency::matrix(bool transposed_wanted, torch::Dtype dtype) const {
+  const bool other_way = transposed_wanted && !symmetric_;
+  torch::Tensor& made = matrices_[{other_way, dtype}];
+  if (made.defined()) return made;
+  const torch::Tensor& rows = other_way ? transposed().offsets : offsets;
+  const torch::Tensor& columns = other_way ? transposed().neighbours : neighbours;
+  const torch::Tensor& factors = other_way ? transposed().weights : weights;
+  const torch::Tensor values = factors.defined() ? factors.to(dtype) : at::ones({edges()}, rows.options().dtype(dtype));
+  made = csr_tensor(rows, columns, values, other_way ? targets() : sources());
+  return made;
+}
+
+}  // namespace l0gm

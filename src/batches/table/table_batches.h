@@ -1,0 +1,27 @@
+#pragma once
+
+#include "batches/batch.h"
+#include "data/table/encoded.h"
+
+namespace l0gm {
+
+struct TableBatch : Batch {
+  torch::Tensor codes;   // int64 [examples, code slots]
+  torch::Tensor slopes;  // [examples, slope slots]
+};
+
+// An encoded table as tensors on a device, cut into batches on demand.
+class TableTensors {
+ public:
+  TableTensors(const EncodedTable& table, torch::Device device, torch::Dtype dtype);
+  int64_t rows() const { return codes_.size(0); }
+  const torch::Tensor& targets() const { return targets_; }
+  void set_soft_targets(const torch::Tensor& probabilities);                    // [rows, classes]
+  std::shared_ptr<TableBatch> select(const torch::Tensor& rows) const;          // by position
+  std::shared_ptr<TableBatch> range(int64_t begin, int64_t end) const;
+
+ private:
+  torch::Tensor codes_, slopes_, targets_, ids_, soft_targets_;
+};
+
+}  // namespace l0gm

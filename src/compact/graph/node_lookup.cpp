@@ -1,0 +1,188 @@
+#include "compact/graph/node_lookup.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "compact/candidate.h"
+#include "compact/graph/compact_graph.h"
+#include "data/graph/node_list.h"
+#include "heads/deep.h"
+#include "heads/sum.h"
+#include "l0gm/error.h"
+#include "runtime/compact_file.h"
+#include "runtime/probabilities.h"
+#include "training/graph/graph_task.h"
+
+namespace l0gm {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t most_name_bytes = 60'000'000;  // the header of a file holds 100 MB, and its JSON quotes every name twice
+
+Schema schema_of(const TrainedGraph& trained, std::span<const int64_t> nodes) {
+  Schema schema;
+  schema.label = trained.exact.config.data.label.empty() ? "label" : trained.exact.config.data.label;
+  schema.classes = trained.exact.graph.classes;
+  for (const int64_t rows : trained.exact.graph.class_rows) schema.class_rows.push_back(std::max<int64_t>(rows, 1));  // a schema's classes have rows
+  Column column;
+  column.name = "node";
+  schema.columns.push_back(column);
+  Field field;
+  field.name = "node";
+  size_t bytes = 0;
+  for (const int64_t node : nodes) {
+    field.vocabulary.push_back(trained.raw.node_name(node));
+    bytes += field.vocabulary.back().size() + 6;
+  }
+  if (bytes > most_name_bytes) {
+    throw UserError(fmt::format("the names of {} nodes take {} bytes, a file can hold {}: name fewer nodes with --nodes FILE",
+                                with_thousands(std::ssize(nodes)), with_thousands(static_cast<int64_t>(bytes)), with_thousands(static_cast<int64_t>(most_name_bytes))));
+  }
+  schema.fields.push_back(std::move(field));
+  return schema;
+}
+
+// Logits that give the classes' shares among training nodes, [outputs].
+std::vector<double> base_rate(const std::vector<int64_t>& class_rows) {
+  std::vector<double> logits;
+  for (const int64_t rows : class_rows) logits.push_back(std::log(std::max(static_cast<double>(rows), 0.5)));
+  if (logits.size() == 2) return {logits[1] - logits[0]};
+  return logits;
+}
+
+// What the head reads of each node, [nodes, open channels].
+torch::Tensor embeddings_of(TrainedGraph& trained, std::span<const int64_t> nodes) {
+  c10::InferenceMode inference;
+  Model& model = *trained.narrowed.model;
+  const GraphTensors tensors(trained.read, torch::kCPU, torch::kFloat64);
+  const auto batch = batch_of_nodes(model, tensors, whole_block(trained.read), nodes);
+  GatePass pass = GatePass::evaluation(trained.narrowed.gate_state, batch->example_ids);
+  const torch::Tensor encoded = encode(model, *batch, pass, inference_rows_for(trained.read, trained.narrowed.config.graph.inference_rows));
+  return model.selected().defined() ? encoded.index_select(1, model.selected()) : encoded;
+}
+
+// The linear head: what each channel adds to the logits, [channels, members * outputs], and what is there without any.
+struct ReadOut {
+  torch::Tensor map, bias;
+  explicit ReadOut(const Model& model) {
+    const auto& sum = dynamic_cast<const SumHead&>(model.head());
+    const auto& linear = dynamic_cast<const DeepHead&>(*sum.branches().at(0));
+    if (sum.branches().size() != 1 || linear.weights().size() != 1) throw std::logic_error("a graph's head is one linear map");
+    const torch::Tensor& weight = linear.weights()[0];  // [members, channels, outputs]
+    map = weight.detach().permute({1, 0, 2}).reshape({weight.size(1), -1}).contiguous();
+    bias = sum.bias().detach().reshape({-1}).contiguous();
+  }
+};
+
+void copy_rows(const torch::Tensor& from, Matrix& to, int64_t first_row) {
+  const torch::Tensor source = from.contiguous();
+  for (int64_t i = 0; i < source.size(0); ++i) {
+    const double* row = source.data_ptr<double>() + i * source.size(1);
+    std::copy(row, row + source.size(1), to.row(first_row + i));
+  }
+}
+
+std::vector<double> reference_probabilities(const NodeLookup& lookup) {
+  const auto nodes = static_cast<int64_t>(lookup.schema.fields[0].vocabulary.size()), classes = static_cast<int64_t>(lookup.schema.classes.size());
+  std::vector<double> probabilities(static_cast<size_t>(nodes * classes)), logits(static_cast<size_t>(lookup.net.logits()));
+  for (int64_t i = 0; i < nodes; ++i) {
+    const auto code = static_cast<int32_t>(i + 2);
+    const float slope = 0;
+    reference_logits(lookup.net, &code, &slope, logits.data());
+    mean_probabilities(logits.data(), lookup.net.members, lookup.net.outputs, probabilities.data() + i * classes);
+  }
+  return probabilities;
+}
+
+TextTable table_of(const Schema& schema) {
+  TextTable table({"node"});
+  for (const std::string& name : schema.fields[0].vocabulary) table.add_row({name});
+  return table;
+}
+
+std::vector<int64_t> nodes_named(const Graph& graph, const std::string& which) {
+  if (which == "all") return all_nodes(graph);
+  std::vector<int64_t> nodes = which == "valid" ? graph.valid : which == "test" ? graph.test : read_node_list(graph, which);
+  if (nodes.empty()) throw UserError(fmt::format("--nodes {}: {} has no {} nodes", which, graph.name, which));
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+NodeLookup make_node_lookup(TrainedGraph& trained, std::span<const int64_t> nodes) {
+  constexpr int64_t first = 2;  // codes 0 and 1: missing, unknown
+  const torch::Tensor embeddings = embeddings_of(trained, nodes);
+  const ReadOut head(*trained.narrowed.model);
+  const int64_t channels = head.map.size(0), logits = head.map.size(1);
+  const std::vector<double> rate = base_rate(trained.exact.graph.class_rows);
+  NodeLookup lookup{schema_of(trained, nodes), {}, logits <= channels + 1};
+  TableNet<Matrix>& net = lookup.net;
+  net.outputs = static_cast<int64_t>(rate.size());
+  net.members = logits / net.outputs;
+  net.columns = columns_of(lookup.schema);
+  net.columns[0].folded = lookup.folded;
+  net.columns[0].units = lookup.folded ? 0 : channels + 1;  // the last one is 1 for unknown nodes and 0 for all others
+  net.wide = Matrix(net.arrange(), logits);
+  net.base = Matrix(1, logits);
+  copy_rows(head.bias.unsqueeze(0), net.base, 0);
+  std::vector<double> unknown(static_cast<size_t>(logits));  // what is missing from the bias to the base rate
+  for (size_t i = 0; i < unknown.size(); ++i) unknown[i] = rate[i % rate.size()] - net.base.values[i];
+  if (lookup.folded) {
+    copy_rows(at::matmul(embeddings, head.map), net.wide, first);
+    for (int64_t code = 0; code < first; ++code) std::copy(unknown.begin(), unknown.end(), net.wide.row(code));
+    return lookup;
+  }
+  copy_rows(head.map, net.wide, 0);
+  std::copy(unknown.begin(), unknown.end(), net.wide.row(channels));
+  Matrix& units = net.unit_tables.emplace_back(first + std::ssize(nodes), channels + 1);
+  copy_rows(embeddings, units, first);
+  for (int64_t code = 0; code < first; ++code) units.at(code, channels) = 1;
+  return lookup;
+}
+
+nlohmann::json write_node_lookup(TrainedGraph& trained, const fs::path& out, const fs::path& card, const std::string& which) {
+  const std::vector<int64_t> nodes = nodes_named(trained.raw, which);
+  const NodeLookup lookup = make_node_lookup(trained, nodes);
+  Parity parity;
+  const std::vector<double> wanted = trained.probabilities(nodes, true);
+  parity.rows = std::ssize(nodes);
+  parity.algebra = check_nodes(reference_probabilities(lookup), wanted, algebra_limit, trained.raw, nodes, "look-ups, both in float64");
+  parity.own_error = std::max(0.0, largest_difference(trained.probabilities(nodes, false), wanted).difference);
+
+  CompactHeader header{lookup.schema, WeightType::float32, trained.exact.calibrator, ',', describe_graph_run(trained)};
+  header.about["lookup"] = {{"nodes", nodes.size()}, {"stored", lookup.folded ? "logits" : "embeddings"}};
+  const Candidate candidate(out);
+  write_compact(candidate.path(), header, lookup.net);
+  const TextTable table = table_of(lookup.schema);
+  std::vector<int64_t> rows(nodes.size());
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  const std::vector<double> found = served_probabilities(candidate.path(), {"look-up", table, rows});
+  parity.numerics = check_nodes(found, wanted, parity.numerics_limit(), trained.raw, nodes, "the file in float32 against float64");
+  warn_of_loose_bound(parity);
+  header.about["parity"] = parity_json(parity);
+  for (const auto& [split, part] : {std::pair("valid", &trained.raw.valid), std::pair("test", &trained.raw.test)}) {
+    const Predictions predictions = predictions_at(*part, trained.raw, nodes, found);
+    if (predictions.size() > 0) header.about["figures"][split] = figures_of(predictions, header.calibrator);
+  }
+  const int64_t bytes = write_compact(out, header, lookup.net);
+  nlohmann::json about = header.about;
+  about.update({{"kind", "look-up"}, {"weights", "float32"}, {"calibrator", header.calibrator.to_json()}, {"bytes", bytes}});
+  write_file_atomically(card, graph_card(out.filename().string(), about));
+  const auto dense = static_cast<int64_t>(nodes.size()) * about["dimensions"].get<int64_t>() * static_cast<int64_t>(sizeof(float));
+  nlohmann::json result = compact_result(out, card, about, parity, bytes);
+  result.update({{"nodes", nodes.size()}, {"stored", about["lookup"]["stored"]}, {"columns", 1}, {"bytes_dense", dense}});
+  return result;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,32 @@
+#include "compact/table/run_predictor.h"
+
+#include <algorithm>
+
+#include "data/table/source.h"
+
+namespace l0gm {
+
+RunPredictor::RunPredictor(const std::filesystem::path& run, const Machine& machine, bool calibrated)
+    : run_(load_table_run(run, machine)), machine_(machine), calibrated_(calibrated), encoder_(run_.table.schema) {}
+
+char RunPredictor::delimiter() const { return delimiter_of(run_.config.data); }
+
+void RunPredictor::predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) {
+  EncodedTable table;
+  table.code_slots = schema().code_slots();
+  table.slope_slots = schema().slope_slots();
+  table.codes.resize(static_cast<size_t>(rows * table.code_slots));
+  table.slopes.resize(static_cast<size_t>(rows * table.slope_slots));
+  for (int64_t row = 0; row < rows; ++row) {
+    encoder_.encode(cells + static_cast<size_t>(row) * schema().columns.size(), table.codes.data() + row * table.code_slots,
+                    table.slopes.data() + row * table.slope_slots, &counts);
+    table.row_numbers.push_back(row);
+  }
+  const TableTensors tensors(table, machine_.device, dtype_of(run_.config.train.precision));
+  Predictions predictions = predict_table(*run_.model, run_.gate_state, tensors, schema().classes);
+  if (calibrated_) predictions = run_.calibrator.apply(std::move(predictions));
+  std::transform(predictions.probabilities.begin(), predictions.probabilities.end(), probabilities,
+                 [](double p) { return static_cast<float>(p); });
+}
+
+}  // namespace l0gm

@@ -1,0 +1,111 @@
+#include "data/splits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+namespace {
+
+void check_shares(std::span<const double> shares) {
+  double sum = 0;
+  for (const double share : shares) {
+    if (!(share >= 0 && share < 1)) {
+      throw UserError(fmt::format("a split share is {}, wanted 0 or more and below 1; change data.split", shortest(share)));
+    }
+    sum += share;
+  }
+  if (sum >= 1) {
+    throw UserError(fmt::format("the held-out shares add up to {}, which leaves no row for training; change data.split.valid or "
+                                "data.split.test",
+                                shortest(sum)));
+  }
+}
+
+void check_parts(const std::vector<std::vector<int64_t>>& parts, std::span<const double> shares, size_t rows) {
+  for (size_t k = 0; k < shares.size(); ++k) {
+    if (shares[k] > 0 && parts[k + 1].empty()) {
+      throw UserError(fmt::format("a held-out share of {} of {} rows holds no row (every class keeps at least one row in "
+                                  "training); give more rows, a larger share or files of their own",
+                                  shortest(shares[k]), rows));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> stratified(std::span<const int32_t> labels, std::span<const double> shares, uint64_t seed) {
+  check_shares(shares);
+  std::map<int32_t, std::vector<int64_t>> by_class;
+  for (size_t i = 0; i < labels.size(); ++i) by_class[labels[i]].push_back(static_cast<int64_t>(i));
+
+  std::vector<std::vector<int64_t>> parts(shares.size() + 1);
+  std::vector<double> carry(shares.size(), 0.0);  // what rounding owes a part goes to the next class: totals come out right
+  for (const auto& [label, rows] : by_class) {
+    RandomStream random(seed, mix_key(0x73706c6974, static_cast<uint64_t>(static_cast<uint32_t>(label))));
+    const std::vector<int64_t> order = random.permutation(static_cast<int64_t>(rows.size()));
+    int64_t left = static_cast<int64_t>(rows.size());
+    const auto give = [&](size_t part) { parts[part].push_back(rows[static_cast<size_t>(order[static_cast<size_t>(--left)])]); };
+    for (size_t k = 0; k < shares.size(); ++k) {
+      const double exact = shares[k] * static_cast<double>(rows.size()) + carry[k];
+      const int64_t taken = std::clamp<int64_t>(std::llround(exact), 0, left - 1);
+      carry[k] = exact - static_cast<double>(taken);
+      for (int64_t i = 0; i < taken; ++i) give(k + 1);
+    }
+    while (left > 0) give(0);
+  }
+  for (auto& part : parts) std::sort(part.begin(), part.end());
+  check_parts(parts, shares, labels.size());
+  return parts;
+}
+
+std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_t label_column, std::span<const int64_t> rows,
+                                                  std::span<const double> shares, uint64_t seed) {
+  // Classes are numbered by their text, so that the numbering does not depend on which comes first.
+  std::map<std::string_view, int32_t> number;
+  for (const int64_t row : rows) number.emplace(trim(table.cell(row, label_column)), 0);
+  int32_t next = 0;
+  for (auto& [text, index] : number) index = next++;
+  const std::unordered_map<std::string_view, int32_t> lookup(number.begin(), number.end());
+  std::vector<int32_t> labels;
+  labels.reserve(rows.size());
+  for (const int64_t row : rows) labels.push_back(lookup.at(trim(table.cell(row, label_column))));
+  auto parts = stratified(labels, shares, seed);
+  for (auto& part : parts) {
+    for (int64_t& index : part) index = rows[static_cast<size_t>(index)];
+  }
+  return parts;
+}
+
+SplitRows split_by_column(const TextTable& table, int64_t column) {
+  SplitRows split;
+  const std::string& column_name = table.names()[static_cast<size_t>(column)];
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    const std::string name = lower(trim(table.cell(row, column)));
+    if (name == "train" || name == "training") {
+      split.train.push_back(row);
+    } else if (name == "valid" || name == "validation" || name == "val" || name == "dev") {
+      split.valid.push_back(row);
+    } else if (name == "test") {
+      split.test.push_back(row);
+    } else {
+      throw UserError(fmt::format("data row {}: split column '{}' says '{}', wanted train, valid or test", row + 1, column_name,
+                                  trim(table.cell(row, column))));
+    }
+  }
+  if (split.train.empty()) {
+    throw UserError(fmt::format("split column '{}' marks no row as train; at least one is needed", column_name));
+  }
+  return split;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/text_table.h"
+
+namespace l0gm {
+
+// Deals rows 0 … labels.size()-1 out by shares, class by class: part 0 (training) gets what the others leave, part k + 1 gets
+// shares[k] of each class. Totals are within one row of share x rows as long as classes have rows to give. Every class keeps at
+// least one row in training, so a class of one row is in training only. Each part is in ascending order.
+// Deterministic: the same labels in the same order, shares and seed give the same parts; other row orders give other parts.
+// UserError when the shares do not leave room for training or a share above 0 gets no row.
+std::vector<std::vector<int64_t>> stratified(std::span<const int32_t> labels, std::span<const double> shares, uint64_t seed);
+
+// The same for some rows of a table, by the text of its label column; the parts hold row numbers of the table.
+std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_t label_column, std::span<const int64_t> rows,
+                                                  std::span<const double> shares, uint64_t seed);
+
+struct SplitRows {
+  std::vector<int64_t> train, valid, test;
+};
+
+// By a column that says train (training), valid (validation, val, dev) or test for each row, in upper or lower case.
+// Anything else is a UserError that names the row; so is a column without a training row. valid and test may stay empty.
+SplitRows split_by_column(const TextTable& table, int64_t column);
+
+}  // namespace l0gm

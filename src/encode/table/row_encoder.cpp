@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "base/text.h"
+#include "encode/table/cell_text.h"
+#include "encode/table/number_column.h"
+#include "encode/table/schema.h"
+#include "encode/table/statistics.h"
+#include "encode/table/text_column.h"
+
+namespace l0gm {
+
+MissingMarks::MissingMarks(std::span<const std::string> marks, std::span<const std::string> further) {
+  for (const auto& part : {marks, further}) {
+    for (const std::string& mark : part) {
+      const std::string_view text = trim(mark);
+      if (text.empty()) {
+        empty_ = true;
+      } else {
+        first_[static_cast<unsigned char>(text.front())] = true;
+        longest_ = std::max(longest_, text.size());
+        marks_.emplace_back(text);
+        if (const std::optional<double> number = parse_double(text); number && !std::isnan(*number)) numbers_.push_back(*number);
+      }
+    }
+  }
+}
+
+bool MissingMarks::among_marks(std::string_view cell) const {
+  return std::find(marks_.begin(), marks_.end(), cell) != marks_.end();
+}
+
+// Columns are sorted by what they ask for: three loops, in each of which all columns take the same way.
+struct RowEncoder::Tables {
+  Schema schema;  // columns point into it: it stays where it is
+  std::vector<MissingMarks> marks;  // per column
+  std::vector<CodeColumn> code_columns;
+  std::vector<NumberColumn> number_columns;
+  std::vector<SeveralColumn> several_columns;
+  std::vector<size_t> places;       // per column: where it stands among those of its kind
+  std::vector<int32_t> in_order;    // positions of cells that stand as the columns do
+  TextCodes classes;
+  std::optional<StatisticEncoder> statistics;
+
+  explicit Tables(Schema schema_);
+  Tables(const Tables&) = delete;
+  void add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields);
+  // Source says what the row holds: code(column), number(column index) and cell(column) for the three kinds, and counts what it leaves out.
+  template <class Source>
+  void encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const;
+};
+
+RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes(schema.classes) {
+  const std::vector<int64_t> slots = slots_of_fields(schema);
+  std::vector<std::vector<std::pair<const Field*, int64_t>>> fields(schema.columns.size());  // those with codes, and their slots
+  for (size_t f = 0; f < slots.size() && schema.fields[f].kind != FieldKind::statistic; ++f) {  // statistics are behind all others
+    fields[static_cast<size_t>(schema.fields[f].column)].emplace_back(&schema.fields[f], slots[f]);
+  }
+  for (size_t c = 0; c < fields.size(); ++c) add_column(c, fields[c]);
+  if (!schema.statistics.empty()) statistics.emplace(schema);
+}
+
+void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields) {
+  marks.emplace_back(schema.missing_marks, schema.columns[column].missing_marks);
+  in_order.push_back(static_cast<int32_t>(column));
+  if (schema.columns[column].type == ColumnType::numeric) {
+    places.push_back(number_columns.size());
+    NumberColumn& added = number_columns.emplace_back(column);
+    for (const auto& [field, slot] : fields) added.add(*field, slot);
+    added.compute_known();
+  } else if (fields.size() == 1 && fields[0].first->kind != FieldKind::multi) {
+    places.push_back(code_columns.size());
+    code_columns.emplace_back(*fields[0].first, fields[0].second);
+  } else {
+    places.push_back(several_columns.size());
+    SeveralColumn& added = several_columns.emplace_back(column);
+    for (const auto& [field, slot] : fields) added.add(*field, slot);
+  }
+}
+
+template <class Source>
+void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const {
+  for (const CodeColumn& column : code_columns) {
+    const int32_t code = source.code(column);
+    if (code == 1 && counts != nullptr && !column.hashed) [[unlikely]] ++counts->unseen[column.column];
+    codes[column.slot] = code;
+    slopes[column.slot] = 0.0F;
+  }
+  for (const NumberColumn& column : number_columns) column.encode(source.number(column.column()), codes, slopes);
+  for (const SeveralColumn& column : several_columns) {
+    column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
+  }
+  if (statistics) statistics->encode(codes, slopes);
+}
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+class TextSource {
+ public:
+  TextSource(const std::string_view* cells, const int32_t* positions, const std::vector<MissingMarks>& marks, RowEncoder::Counts* counts)
+      : cells_(cells), positions_(positions), marks_(marks.data()), counts_(counts) {}
+
+  int32_t code(const CodeColumn& column) const {
+    const std::string_view text = text_of(column.column);
+    return is_missing(column.column, text) ? 0 : column.of_text(text);
+  }
+  double number(size_t column) const {
+    const std::string_view text = text_of(column);
+    if (is_missing(column, text)) return not_a_number;
+    double value = 0;
+    if (!read_plain_number(text, value)) {
+      const std::optional<double> parsed = parse_double(text);
+      if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
+      value = parsed.value_or(not_a_number);
+    }
+    if (!marks_[column].contains(value)) [[likely]] return value;  // however the mark's number is spelled: -999 is -999.0
+    if (counts_ != nullptr) ++counts_->missing[column];
+    return not_a_number;
+  }
+  TextCell cell(const SeveralColumn& column) const {
+    const std::string_view text = text_of(column.column());
+    return {.text = text, .missing = is_missing(column.column(), text)};
+  }
+
+ private:
+  std::string_view text_of(size_t column) const { return trimmed(cells_[positions_[column]]); }
+  bool is_missing(size_t column, std::string_view text) const {
+    const bool missing = marks_[column].contains(text) || cells_[positions_[column]].data() == nullptr;
+    if (missing && counts_ != nullptr) ++counts_->missing[column];
+    return missing;
+  }
+  const std::string_view* cells_;
+  const int32_t* positions_;
+  const MissingMarks* marks_;
+  RowEncoder::Counts* counts_;
+};
+
+class NumberSource {
+ public:
+  NumberSource(const double* numbers, const int32_t* positions, const std::vector<MissingMarks>& marks, RowEncoder::Counts* counts)
+      : numbers_(numbers), positions_(positions), marks_(marks.data()), counts_(counts) {}
+
+  int32_t code(const CodeColumn& column) const {
+    return code_from_number(number_of(column.column), column.codes, column.hashed, column.column, counts_);
+  }
+  double number(size_t column) const {
+    double value = number_of(column);
+    if (marks_[column].contains(value)) [[unlikely]] value = not_a_number;
+    if (counts_ != nullptr && std::isnan(value)) [[unlikely]] ++counts_->missing[column];
+    return value;
+  }
+  TextCell cell(const SeveralColumn& column) const { return column.from_number(number_of(column.column()), counts_); }
+
+ private:
+  double number_of(size_t column) const { return numbers_[positions_[column]]; }
+  const double* numbers_;
+  const int32_t* positions_;
+  const MissingMarks* marks_;
+  RowEncoder::Counts* counts_;
+};
+
+}  // namespace
+
+RowEncoder::RowEncoder(Schema schema) : tables_(std::make_shared<const Tables>(std::move(schema))) {}
+
+const Schema& RowEncoder::schema() const { return tables_->schema; }
+
+RowEncoder::Counts RowEncoder::empty_counts() const {
+  const std::vector<int64_t> zeros(schema().columns.size(), 0);
+  return {zeros, zeros, zeros};
+}
+
+void RowEncoder::encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
+  if (positions == nullptr) positions = tables_->in_order.data();
+  tables_->encode(TextSource(cells, positions, tables_->marks, counts), codes, slopes, counts);
+}
+
+void RowEncoder::encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
+  if (positions == nullptr) positions = tables_->in_order.data();
+  tables_->encode(NumberSource(numbers, positions, tables_->marks, counts), codes, slopes, counts);
+}
+
+int32_t RowEncoder::code_of(size_t column, std::string_view text) const {
+  if (schema().columns.at(column).type == ColumnType::numeric) {
+    throw std::logic_error("code_of: column '" + schema().columns[column].name + "' is numeric");
+  }
+  const std::string_view cell = trimmed(text);
+  const MissingMarks& marks = tables_->marks[column];
+  if (marks.contains(cell)) return 0;
+  const size_t place = tables_->places[column];
+  const bool has_one_code = place < tables_->code_columns.size() && tables_->code_columns[place].column == column;
+  return has_one_code ? tables_->code_columns[place].of_text(cell) : tables_->several_columns[place].code_of(cell, marks);
+}
+
+int32_t RowEncoder::class_of(std::string_view label) const {
+  const int32_t code = tables_->classes.code(trimmed(label));
+  return code == 1 ? -1 : code - 2;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,265 @@
+#include "serving/predict_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "base/csv.h"
+#include "base/csv_blocks.h"
+#include "base/files.h"
+#include "data/table/encoded.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+namespace {
+
+// What a thread holds of a block (bytes, cells, probabilities, text) should stay in its cache; LibTorch wants long batches.
+constexpr size_t small_block = 64 << 10, large_block = 1 << 20;
+constexpr int64_t most_threads = 256;
+
+// Lines of the output.
+class RowText {
+ public:
+  explicit RowText(const Schema& schema) : classes_(schema.classes.size()) {
+    for (size_t i = 0; i < classes_.size(); ++i) append_csv_cell(classes_[i], schema.classes[i]);
+  }
+  static std::string header(const Schema& schema) {
+    std::string text = "row,prediction";
+    for (const std::string& name : schema.classes) {
+      text += ',';
+      append_csv_cell(text, "p_" + name);
+    }
+    return text + '\n';
+  }
+  void write(int64_t first_row, const std::vector<float>& probabilities, int64_t rows, std::string& out) {
+    out.clear();
+    for (int64_t i = 0; i < rows; ++i) {
+      const float* p = probabilities.data() + static_cast<size_t>(i) * classes_.size();
+      append(out, first_row + i);
+      out += ',';
+      out += classes_[static_cast<size_t>(std::max_element(p, p + classes_.size()) - p)];
+      for (size_t c = 0; c < classes_.size(); ++c) {
+        out += ',';
+        append(out, p[c]);
+      }
+      out += '\n';
+    }
+  }
+
+ private:
+  template <class Number>
+  static void append(std::string& out, Number number) {
+    char buffer[32];  // the longest float takes 15 characters, the longest integer 20
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
+    out.append(buffer, static_cast<size_t>(end - buffer));
+  }
+  std::vector<std::string> classes_;  // as cells
+};
+
+// The way of the blocks: cut off the file in order, worked on by any number of threads, written in order.
+// A block with a mistake stops the cutting; those before it are worked on to the end, for theirs would be the mistake to report.
+class Conveyor {
+ public:
+  Conveyor(CsvBlocks& blocks, AtomicFile& file, int64_t threads) : blocks_(blocks), file_(file), most_ahead_(2 * threads + 2) {}
+
+  // The number of the block; none at the end, or after a mistake.
+  std::optional<int64_t> take(CsvBlock& block);
+  // How many rows are before the block, which has these; waits for the ones before it. None when one of them has a mistake.
+  std::optional<int64_t> rows_before(int64_t number, int64_t rows);
+  void put(int64_t number, std::string& text);
+  void fail(int64_t number, std::exception_ptr error);
+  int64_t finish();  // once no thread is at work: the number of rows, or throws
+
+ private:
+  CsvBlocks& blocks_;
+  AtomicFile& file_;
+  const int64_t most_ahead_;            // of the block to be written next: what bounds the memory
+  std::mutex cutting_;                  // guards blocks_ and taken_; taken before mutex_
+  int64_t taken_ = 0;
+  std::mutex mutex_;                    // guards the rest
+  std::condition_variable changed_;
+  int64_t counted_ = 0, rows_ = 0, written_ = 0;
+  std::map<int64_t, std::string> waiting_;  // for their turn to be written
+  std::exception_ptr error_;
+  int64_t error_number_ = 0;
+};
+
+std::optional<int64_t> Conveyor::take(CsvBlock& block) {
+  const std::lock_guard cutting(cutting_);
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return error_ != nullptr || taken_ - written_ < most_ahead_; });
+    if (error_ != nullptr) return std::nullopt;
+  }
+  try {
+    if (!blocks_.next(block)) return std::nullopt;
+  } catch (...) {
+    fail(taken_, std::current_exception());
+    return std::nullopt;
+  }
+  return taken_++;
+}
+
+std::optional<int64_t> Conveyor::rows_before(int64_t number, int64_t rows) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return counted_ == number || (error_ != nullptr && error_number_ < number); });
+  if (counted_ != number) return std::nullopt;
+  ++counted_;
+  rows_ += rows;
+  changed_.notify_all();
+  return rows_ - rows;
+}
+
+void Conveyor::put(int64_t number, std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (error_ != nullptr) return;
+  if (number != written_) {
+    waiting_.emplace(number, std::move(text));
+    return;
+  }
+  file_.write(text);
+  ++written_;
+  for (auto next = waiting_.begin(); next != waiting_.end() && next->first == written_; next = waiting_.erase(next), ++written_) {
+    file_.write(next->second);
+  }
+  changed_.notify_all();
+}
+
+void Conveyor::fail(int64_t number, std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (error_ == nullptr || number < error_number_) {
+    error_ = std::move(error);
+    error_number_ = number;
+  }
+  changed_.notify_all();
+}
+
+int64_t Conveyor::finish() {
+  const std::lock_guard lock(mutex_);
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  return rows_;
+}
+
+// One thread's part.
+class Worker {
+ public:
+  Worker(Predictor& predictor, const CsvBlocks& blocks, const std::vector<int64_t>& columns, Conveyor& conveyor)
+      : predictor_(predictor), input_(blocks.path()), conveyor_(conveyor), block_(blocks), splitter_(blocks, columns),
+        rows_text_(predictor.schema()) {
+    const std::vector<int64_t> zeros(predictor.schema().columns.size(), 0);
+    counts_ = {zeros, zeros, zeros};
+  }
+  void run() {
+    while (const std::optional<int64_t> number = conveyor_.take(block_)) {
+      try {
+        work(*number);
+      } catch (...) {
+        conveyor_.fail(*number, std::current_exception());
+      }
+    }
+  }
+  const RowEncoder::Counts& counts() const { return counts_; }
+
+ private:
+  void work(int64_t number) {
+    splitter_.split(block_);
+    const int64_t rows = splitter_.rows();
+    const std::optional<int64_t> first_row = conveyor_.rows_before(number, rows);
+    if (!first_row) return;
+    probabilities_.resize(static_cast<size_t>(rows) * predictor_.schema().classes.size());
+    if (rows > 0) predict(rows);
+    rows_text_.write(*first_row, probabilities_, rows, text_);
+    conveyor_.put(number, text_);
+  }
+
+  void predict(int64_t rows) {
+    try {
+      predictor_.predict(splitter_.cells(), rows, probabilities_.data(), counts_);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("{}: {} rows from line {} on: {}", input_.string(), rows, block_.first_line(), error.what()));
+    }
+  }
+
+  Predictor& predictor_;
+  const std::filesystem::path& input_;
+  Conveyor& conveyor_;
+  CsvBlock block_;
+  CsvSplitter splitter_;
+  RowText rows_text_;
+  RowEncoder::Counts counts_;
+  std::vector<float> probabilities_;
+  std::string text_;
+};
+
+// The calling thread is the first of them.
+void run_all(std::vector<std::unique_ptr<Worker>>& workers) {
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < workers.size(); ++i) {
+    try {
+      threads.emplace_back([&worker = *workers[i]] { worker.run(); });
+    } catch (const std::system_error&) {
+      break;  // the machine gives no more threads: those there are do it all
+    }
+  }
+  workers.front()->run();
+}
+
+// Per column, columns without any left out.
+nlohmann::json sum_by_column(const Schema& schema, const std::vector<std::unique_ptr<Worker>>& workers,
+                             std::vector<int64_t> RowEncoder::Counts::*part) {
+  nlohmann::json result = nlohmann::json::object();
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    int64_t sum = 0;
+    for (const auto& worker : workers) sum += (worker->counts().*part)[i];
+    if (sum > 0) result[schema.columns[i].name] = sum;
+  }
+  return result;
+}
+
+int64_t threads_of(const Predictor& predictor, int64_t wanted) {
+  if (!predictor.concurrent()) return 1;
+  return std::clamp<int64_t>(wanted > 0 ? wanted : std::thread::hardware_concurrency(), 1, most_threads);
+}
+
+}  // namespace
+
+nlohmann::json predict_file(Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
+                            const PredictFileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const Schema& schema = predictor.schema();
+  const size_t suitable = predictor.concurrent() ? small_block : large_block;
+  CsvBlocks blocks(input, options.delimiter != 0 ? options.delimiter : predictor.delimiter(),
+                   options.block_bytes > 0 ? options.block_bytes : suitable);
+  const std::vector<int64_t> columns = match_columns(blocks.names(), schema);
+  const int64_t threads = threads_of(predictor, options.threads);
+  AtomicFile file(output);
+  file.write(RowText::header(schema));
+  Conveyor conveyor(blocks, file, threads);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int64_t i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(predictor, blocks, columns, conveyor));
+  run_all(workers);
+  const int64_t rows = conveyor.finish();
+  if (rows == 0) throw UserError(fmt::format("{} has a header but no rows", input.string()));
+  file.commit();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {{"rows", rows},
+          {"output", output.string()},
+          {"unseen", sum_by_column(schema, workers, &RowEncoder::Counts::unseen)},
+          {"unreadable", sum_by_column(schema, workers, &RowEncoder::Counts::unreadable)},
+          {"missing", sum_by_column(schema, workers, &RowEncoder::Counts::missing)},
+          {"threads", threads},
+          {"seconds", seconds},
+          {"rows_per_second", static_cast<double>(rows) / std::max(seconds, 1e-9)}};
+}
+
+}  // namespace l0gm

@@ -1,0 +1,58 @@
+#include "training/table/table_task.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace l0gm {
+
+namespace {
+constexpr int64_t evaluation_block = 4096;
+constexpr uint64_t order_stream = 0x6f72646572;  // numbers of their own for the order of rows
+}  // namespace
+
+void TableTask::add_split(const std::string& split, const EncodedTable& table, torch::Device device, torch::Dtype dtype) {
+  splits_.emplace(split, TableTensors(table, device, dtype));
+}
+
+int64_t TableTask::steps_per_epoch() const { return (splits_.at("train").rows() + batch_ - 1) / batch_; }
+
+std::shared_ptr<Batch> TableTask::training_batch(int64_t epoch, int64_t index) {
+  const TableTensors& rows = splits_.at("train");
+  if (epoch != ordered_epoch_) {
+    RandomStream random(seed_, mix_key(order_stream, static_cast<uint64_t>(epoch)));
+    const std::vector<int64_t> order = random.permutation(rows.rows());
+    order_ = at::tensor(order, torch::kInt64).to(rows.targets().device());
+    ordered_epoch_ = epoch;
+  }
+  return rows.select(order_.slice(0, index * batch_, std::min(rows.rows(), (index + 1) * batch_)));
+}
+
+Predictions TableTask::predict(Model& model, const GateState& state, const std::string& split) {
+  return predict_table(model, state, splits_.at(split), schema_.classes);
+}
+
+Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const std::vector<std::string>& classes) {
+  c10::InferenceMode inference;
+  model.eval();
+  Predictions result;
+  result.classes = classes;
+  result.probabilities.reserve(static_cast<size_t>(rows.rows()) * classes.size());
+  for (int64_t begin = 0; begin < rows.rows(); begin += evaluation_block) {
+    const auto batch = rows.range(begin, std::min(rows.rows(), begin + evaluation_block));
+    GatePass pass = GatePass::evaluation(state, batch->example_ids);
+    // In float64 from the logits on: probabilities sum to 1 as a file of them is read back, and figures are those of the file.
+    const torch::Tensor p = mean_probabilities(model.forward(*batch, pass).to(torch::kCPU, torch::kFloat64)).contiguous();
+    const torch::Tensor targets = batch->targets.cpu(), ids = batch->example_ids.cpu().contiguous();
+    result.probabilities.insert(result.probabilities.end(), p.data_ptr<double>(), p.data_ptr<double>() + p.numel());
+    result.rows.insert(result.rows.end(), ids.data_ptr<int64_t>(), ids.data_ptr<int64_t>() + ids.numel());
+    const torch::Tensor labels = targets.to(torch::kInt32).contiguous();
+    result.labels.insert(result.labels.end(), labels.data_ptr<int32_t>(), labels.data_ptr<int32_t>() + labels.numel());
+  }
+  return result;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+
+#include "batches/table/table_batches.h"
+#include "training/task.h"
+
+namespace l0gm {
+
+// Rows of a table, encoded once; a fresh order every epoch.
+class TableTask : public Task {
+ public:
+  TableTask(const Schema& schema, int64_t batch, uint64_t seed) : schema_(schema), batch_(batch), seed_(seed) {}
+  void add_split(const std::string& split, const EncodedTable& table, torch::Device device, torch::Dtype dtype);
+
+  void set_soft_targets(const torch::Tensor& probabilities) { splits_.at("train").set_soft_targets(probabilities); }
+
+  int64_t steps_per_epoch() const override;
+  std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
+  Predictions predict(Model& model, const GateState& state, const std::string& split) override;
+  int64_t class_count() const override { return static_cast<int64_t>(schema_.classes.size()); }
+  const TableTensors& split(const std::string& name) const { return splits_.at(name); }
+
+ private:
+  Schema schema_;
+  int64_t batch_;
+  uint64_t seed_;
+  std::map<std::string, TableTensors> splits_;
+  int64_t ordered_epoch_ = -1;
+  torch::Tensor order_;
+};
+
+// Predictions over all rows, in blocks; the model is in evaluation mode afterwards.
+Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const std::vector<std::string>& classes);
+
+}  // namespace l0gm

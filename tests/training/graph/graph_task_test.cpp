@@ -1,0 +1,317 @@
+#include "training/graph/graph_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "l0gm/error.h"
+#include "support/temporary_folder.h"
+#include "training/tiny_graph.h"
+
+namespace l0gm {
+namespace {
+
+using namespace testing_tools;
+
+constexpr double exact = 1e-12;
+const std::vector<SamplerKind> all_samplers = {SamplerKind::neighbour, SamplerKind::fastgcn, SamplerKind::saint_node,
+                                               SamplerKind::saint_edge, SamplerKind::saint_walk};
+
+double apart(const torch::Tensor& a, const torch::Tensor& b) {
+  return a.sizes() == b.sizes() ? (a - b).abs().max().item<double>() : 1e30;
+}
+
+std::vector<int64_t> list_of(const torch::Tensor& t) {
+  const torch::Tensor values = t.contiguous();
+  return {values.data_ptr<int64_t>(), values.data_ptr<int64_t>() + values.numel()};
+}
+
+GraphModelOptions options_with(const GraphKind& kind, SamplerKind sampler = SamplerKind::full) {
+  GraphModelOptions options = tiny_options(kind);
+  options.graph.norm = options.graph.last_norm = Norm::batch;
+  options.graph.residual = Residual::linear;
+  options.graph.sampler = sampler;
+  options.graph.fanout = {3, 2};
+  options.graph.layer_nodes = 20;
+  options.graph.sampler_threads = 1;
+  return options;
+}
+
+struct Made {
+  std::shared_ptr<Model> model;
+  std::unique_ptr<GraphTask> task;
+};
+
+Made make_task(const Graph& graph, const GraphModelOptions& options, int64_t batch = 8, uint64_t seed = 1) {
+  Made made;
+  made.model = tiny_model(graph, options, gate_of_units(UnitKind::dimension));
+  made.task = std::make_unique<GraphTask>(graph, options.graph, batch, seed, made.model, torch::kCPU, torch::kFloat64);
+  return made;
+}
+
+std::shared_ptr<GraphBatch> taken(GraphTask& task, int64_t epoch, int64_t index) {
+  return std::dynamic_pointer_cast<GraphBatch>(task.training_batch(epoch, index));
+}
+
+// One step's loss, and its gradients in the model.
+double step(const Made& made, int64_t epoch, int64_t index) {
+  const auto batch = made.task->training_batch(epoch, index);
+  made.model->train();
+  made.model->zero_grad();
+  GatePass pass(annealing_gates, 1, 0, batch->example_ids);
+  torch::Tensor loss = made.task->loss(made.model->forward(*batch, pass), *batch).mean();
+  loss.backward();
+  return loss.item<double>();
+}
+
+TEST(GraphInference, AllAtOnceForSomeNodesOrLayerByLayerIsTheSame) {
+  for (const bool undirected : {true, false}) {
+    for (const GraphKind& kind : graph_kinds()) {
+      for (const bool sparse : {false, true}) {
+        if (sparse && kind.aggregate == Aggregate::max) continue;
+        const Graph graph = tiny_graph({.sparse = sparse, .undirected = undirected});
+        const auto model = tiny_model(graph, options_with(kind), gate_of_units(UnitKind::fine));
+        const torch::Tensor whole = logits_of(*model, *whole_batch(graph, 2));
+        const GraphTensors tensors(graph, torch::kCPU, torch::kFloat64);
+        std::vector<int64_t> all(40);
+        std::iota(all.begin(), all.end(), 0);
+        for (const std::vector<int64_t>& nodes : {all, graph.train, std::vector<int64_t>{31, 5, 2, 2, 39}, {6}}) {
+          const auto batch = batch_of_nodes(*model, tensors, whole_block(graph), nodes);
+          EXPECT_EQ(list_of(batch->example_ids), nodes);
+          const torch::Tensor expected = whole.index_select(0, at::tensor(nodes, torch::kInt64));
+          for (const int64_t rows : {0, 1, 7, 1000000}) {
+            EXPECT_LT(apart(infer(*model, hardened_gates, *batch, rows), expected), exact)
+                << kind.text() << (sparse ? ", sparse, " : ", ") << nodes.size() << " nodes, " << rows << " rows";
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GraphInference, ForFewNodesFewRowsAreComputed) {
+  const Graph graph = tiny_graph({.nodes = 400});
+  const auto model = tiny_model(graph, options_with({ModelName::gcn}), {});
+  const GraphTensors tensors(graph, torch::kCPU, torch::kFloat64);
+  const std::vector<int64_t> nodes = {17};
+  const auto batch = batch_of_nodes(*model, tensors, whole_block(graph), nodes);
+  EXPECT_EQ(batch->output_ids.back().size(0), 1);
+  EXPECT_EQ(batch->output_ids.front().size(0), 1 + graph.degree(17));
+  EXPECT_LT(batch->attributes.rows(), 100);
+}
+
+TEST(GraphInference, NodesThatAreNotThereAreRefused) {
+  const Graph graph = tiny_graph();
+  for (const GraphKind& kind : graph_kinds()) {
+    const auto model = tiny_model(graph, options_with(kind), {});
+    const auto refusal = [&](const std::vector<int64_t>& nodes) {
+      return message_of<UserError>([&] { predict_nodes(*model, hardened_gates, graph, nodes, 0, torch::kCPU, torch::kFloat64); });
+    };
+    EXPECT_NE(refusal({3, 40}).find("node 40 was asked for"), std::string::npos) << kind.text();
+    EXPECT_NE(refusal({-1}).find("node -1 was asked for"), std::string::npos) << kind.text();
+    EXPECT_NE(refusal({}).find("no node was asked for"), std::string::npos) << kind.text();
+  }
+}
+
+TEST(GraphInference, PredictionsKeepTheOrderOfTheNodes) {
+  const Graph graph = tiny_graph();
+  const auto model = tiny_model(graph, options_with({ModelName::gat}), {});
+  const std::vector<int64_t> nodes = {31, 39, 2, 2};
+  const Predictions some = predict_nodes(*model, hardened_gates, graph, nodes, 3, torch::kCPU, torch::kFloat64);
+  EXPECT_NO_THROW(check_predictions(some));
+  EXPECT_EQ(some.rows, nodes);
+  EXPECT_EQ(some.classes, graph.classes);
+  const torch::Tensor p = mean_probabilities(logits_of(*model, *whole_batch(graph, 2)));
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(some.labels[static_cast<size_t>(i)], graph.labels[nodes[static_cast<size_t>(i)]]);
+    for (int64_t c = 0; c < 3; ++c) {
+      EXPECT_NEAR(some.row(i)[static_cast<size_t>(c)], p[nodes[static_cast<size_t>(i)]][c].item<double>(), exact);
+    }
+  }
+}
+
+TEST(GraphTask, AFullStepSeesTheTrainingNodes) {
+  const Graph graph = tiny_graph();
+  for (const GraphKind& kind : graph_kinds()) {
+    const Made made = make_task(graph, options_with(kind));
+    EXPECT_EQ(made.task->steps_per_epoch(), 1);
+    EXPECT_EQ(made.task->class_count(), 3);
+    const auto batch = taken(*made.task, 4, 0);
+    EXPECT_EQ(list_of(batch->example_ids), graph.train);
+    for (size_t i = 0; i < graph.train.size(); ++i) EXPECT_EQ(list_of(batch->targets)[i], graph.labels[graph.train[i]]);
+    EXPECT_EQ(taken(*made.task, 5, 0), batch) << "made once";
+    const bool ahead = kind.name == ModelName::gcn || (kind.name == ModelName::sage && kind.aggregate == Aggregate::mean);
+    EXPECT_EQ(batch->propagated.defined(), ahead) << kind.text() << ": 6 attributes, 8 channels";
+    const torch::Tensor seen = infer(*made.model, hardened_gates, *batch, 0);
+    EXPECT_LT(apart(seen, logits_of(*made.model, *whole_batch(graph, 2)).index_select(0, at::tensor(graph.train, torch::kInt64))), exact);
+  }
+}
+
+TEST(GraphTask, DroppedEdgesAreOthersEveryEpoch) {
+  const Graph graph = tiny_graph();
+  GraphModelOptions options = options_with({ModelName::gcn});
+  options.graph.drop_edge = 0.4;
+  const Made made = make_task(graph, options), again = make_task(graph, options);
+  const auto first = taken(*made.task, 0, 0), second = taken(*made.task, 1, 0);
+  EXPECT_EQ(list_of(first->example_ids), graph.train);
+  EXPECT_LT(first->blocks[0]->edges(), graph.edges());
+  EXPECT_GT(first->blocks[0]->edges(), 0);
+  EXPECT_FALSE(at::equal(first->blocks[0]->offsets, second->blocks[0]->offsets));
+  const torch::Tensor left = first->blocks[0]->offsets.diff().to(torch::kFloat64);
+  EXPECT_TRUE(at::equal(first->blocks[0]->target_degree, left)) << "degrees are counted anew";
+  EXPECT_TRUE(at::equal(taken(*again.task, 1, 0)->blocks[0]->neighbours, second->blocks[0]->neighbours));
+  EXPECT_FALSE(first->propagated.defined());
+  EXPECT_EQ(step(made, 1, 0), step(again, 1, 0));
+  options.graph.drop_edge = 1e-12;
+  const auto none = taken(*make_task(graph, options).task, 0, 0);
+  options.graph.drop_edge = 0;
+  const auto full = taken(*make_task(graph, options).task, 0, 0);
+  for (size_t i = 0; i < full->blocks.size(); ++i) {
+    EXPECT_TRUE(at::equal(none->blocks[i]->offsets, full->blocks[i]->offsets)) << "the same rows as without it: batch norm reads no others";
+    EXPECT_TRUE(at::equal(none->blocks[i]->neighbours, full->blocks[i]->neighbours));
+  }
+}
+
+TEST(GraphTask, SampledExamplesAreTrainingNodesWithTheirLabels) {
+  const Graph graph = tiny_graph();
+  const std::set<int64_t> train(graph.train.begin(), graph.train.end());
+  for (const SamplerKind sampler : all_samplers) {
+    for (const GraphKind& kind : graph_kinds()) {
+      if (kind.name == ModelName::mlp) continue;
+      SCOPED_TRACE(std::string(name_of_enum(sampler)) + ", " + kind.text());
+      const Made made = make_task(graph, options_with(kind, sampler)), again = make_task(graph, options_with(kind, sampler));
+      std::multiset<int64_t> seen;
+      for (int64_t index = 0; index < made.task->steps_per_epoch(); ++index) {
+        const auto batch = taken(*made.task, 2, index);
+        const std::vector<int64_t> nodes = list_of(batch->example_ids), labels = list_of(batch->targets);
+        seen.insert(nodes.begin(), nodes.end());
+        for (size_t i = 0; i < nodes.size(); ++i) {
+          EXPECT_TRUE(train.contains(nodes[i])) << nodes[i];
+          EXPECT_EQ(labels[i], graph.labels[nodes[i]]);
+        }
+      }
+      if (sampler == SamplerKind::neighbour || sampler == SamplerKind::fastgcn) {
+        EXPECT_EQ(made.task->steps_per_epoch(), 3) << "20 training nodes, 8 at a time";
+        EXPECT_EQ(seen, (std::multiset<int64_t>(train.begin(), train.end())));
+      }
+      const double loss = step(made, 2, 0);
+      EXPECT_TRUE(std::isfinite(loss));
+      EXPECT_EQ(step(made, 2, 0), loss) << "asked for again";
+      EXPECT_EQ(step(again, 2, 0), loss) << "asked for first";
+      EXPECT_NE(step(made, 3, 0), loss);
+    }
+  }
+}
+
+TEST(GraphTask, RowsOfAnMlpComeInAFreshOrderEveryEpoch) {
+  const Graph graph = tiny_graph();
+  const Made made = make_task(graph, options_with({ModelName::mlp}, SamplerKind::neighbour));
+  ASSERT_EQ(made.task->steps_per_epoch(), 3);
+  std::vector<std::vector<int64_t>> orders;
+  for (const int64_t epoch : {0, 1, 0}) {
+    std::vector<int64_t> order;
+    for (int64_t index = 0; index < 3; ++index) {
+      for (const int64_t node : list_of(taken(*made.task, epoch, index)->example_ids)) order.push_back(node);
+    }
+    orders.push_back(order);
+  }
+  EXPECT_NE(orders[0], orders[1]);
+  EXPECT_EQ(orders[0], orders[2]);
+  std::sort(orders[1].begin(), orders[1].end());
+  EXPECT_EQ(orders[1], graph.train);
+}
+
+// D^-1/2 (A + I) D^-1/2, from the graph itself.
+torch::Tensor propagation_matrix(const Graph& graph) {
+  torch::Tensor matrix = at::eye(graph.nodes, torch::kFloat64);
+  for (int64_t v = 0; v < graph.nodes; ++v) {
+    for (const int32_t u : graph.heard_by(v)) matrix[v][u] = 1;
+  }
+  const torch::Tensor scale = matrix.sum(1).rsqrt();
+  return matrix * scale.unsqueeze(1) * scale.unsqueeze(0);
+}
+
+TEST(GraphTask, StatisticsAreThoseOfTheRowsThatTrainingComputes) {
+  const Graph graph = tiny_graph();
+  for (const ModelName name : {ModelName::gcn, ModelName::mlp}) {
+    GraphModelOptions options = options_with({name}, SamplerKind::neighbour);
+    options.model.depth = 1;
+    options.graph.residual = Residual::none;
+    options.graph.fanout = {2};
+    const Made made = make_task(graph, options);
+    step(made, 0, 0);
+    made.task->predict(*made.model, hardened_gates, "valid");
+    const auto parameters = made.model->named_parameters();
+    const torch::Tensor x = GraphTensors(graph, torch::kCPU, torch::kFloat64).attributes().dense;
+    const torch::Tensor read = name == ModelName::gcn ? at::mm(propagation_matrix(graph), x) : x;
+    const torch::Tensor rows = (at::mm(read, parameters["encoder.convolution0.weight"]) + parameters["encoder.convolution0.bias"])
+                                   .index_select(0, at::tensor(graph.train, torch::kInt64));
+    EXPECT_LT(apart(parameters["encoder.norm0.mean"], rows.mean(0)), 1e-7) << "whole neighbourhoods, not sampled ones";
+    EXPECT_LT(apart(parameters["encoder.norm0.variance"], rows.var(0, false)), 1e-7);
+  }
+}
+
+TEST(GraphTask, StatisticsUnderSamplingAreThoseOfAFullPass) {
+  const Graph graph = tiny_graph();
+  for (const GraphKind& kind : graph_kinds()) {
+    const Made full = make_task(graph, options_with(kind));
+    step(full, 0, 0);
+    const Predictions expected = full.task->predict(*full.model, hardened_gates, "valid");
+    for (const SamplerKind sampler : all_samplers) {
+      GraphModelOptions options = options_with(kind, sampler);
+      options.graph.inference_rows = 7;
+      const Made sampled = make_task(graph, options);
+      step(sampled, 0, 0);
+      const Predictions found = sampled.task->predict(*sampled.model, hardened_gates, "valid");
+      EXPECT_EQ(found.rows, expected.rows);
+      for (size_t i = 0; i < expected.probabilities.size(); ++i) EXPECT_NEAR(found.probabilities[i], expected.probabilities[i], exact);
+      for (const auto& item : full.model->named_parameters()) {
+        EXPECT_LT(apart(sampled.model->named_parameters()[item.key()], item.value()), exact) << kind.text() << " " << item.key();
+      }
+    }
+  }
+}
+
+TEST(GraphTask, AClassThatTrainingNeverSawHasAProbability) {
+  const Graph graph = tiny_graph();
+  const Made made = make_task(graph, options_with({ModelName::gcn}));
+  EXPECT_TRUE(std::isfinite(step(made, 0, 0)));
+  for (const char* split : {"valid", "test"}) {
+    const Predictions found = made.task->predict(*made.model, hardened_gates, split);
+    EXPECT_NO_THROW(check_predictions(found));
+    EXPECT_EQ(found.rows, std::string(split) == "valid" ? graph.valid : graph.test);
+    EXPECT_TRUE(std::count(found.labels.begin(), found.labels.end(), 2) > 0);
+    for (int64_t i = 0; i < found.size(); ++i) EXPECT_GT(found.row(i)[2], 0);
+  }
+}
+
+TEST(GraphTask, ItCanBeAskedToPredictBeforeItTrains) {
+  const Graph graph = tiny_graph();
+  for (const GraphKind& kind : graph_kinds()) {
+    const Made asked = make_task(graph, options_with(kind)), fresh = make_task(graph, options_with(kind));
+    asked.task->predict(*asked.model, hardened_gates, "valid");
+    EXPECT_EQ(step(asked, 0, 0), step(fresh, 0, 0)) << kind.text();
+    for (const auto& item : fresh.model->named_parameters()) {
+      if (!item.value().grad().defined()) continue;
+      EXPECT_TRUE(at::equal(asked.model->named_parameters()[item.key()].grad(), item.value().grad())) << kind.text() << " " << item.key();
+    }
+  }
+}
+
+TEST(GraphTask, WhatIsKeptOfASplitDoesNotKnowTheWeights) {
+  const Graph graph = tiny_graph();
+  const Made made = make_task(graph, options_with({ModelName::sage}));
+  const Predictions before = made.task->predict(*made.model, hardened_gates, "valid");
+  {
+    torch::NoGradGuard no_grad;
+    made.model->named_parameters()["encoder.convolution0.weight_root"].mul_(2);
+  }
+  const Predictions after = made.task->predict(*made.model, hardened_gates, "valid");
+  EXPECT_NE(after.probabilities, before.probabilities);
+  const Predictions direct = predict_nodes(*made.model, hardened_gates, graph, graph.valid, 0, torch::kCPU, torch::kFloat64);
+  EXPECT_EQ(direct.probabilities, after.probabilities);
+}
+
+}  // namespace
+}  // namespace l0gm
