@@ -9,21 +9,31 @@
 #include <string.h>
 #include <time.h>
 
-enum loop_kind { l0gm_numbers, l0gm_text, xgboost, lightgbm_row, lightgbm_rows, compiled_float, compiled_double, catboost_cpp, onnx };
+enum loop_kind {
+  l0gm_numbers,
+  l0gm_text,
+  xgboost,
+  lightgbm_row,
+  lightgbm_rows,
+  compiled_float,
+  compiled_double,
+  catboost_cpp,
+  onnx
+};
 
 /* Mirrored in bench/peers/latency_engines.py: same fields, same order. */
 typedef struct loop_engine {
   int64_t kind, columns, classes, threads, rows; /* rows: of the whole file */
   void* function;
-  void* handle;                /* model, booster, fast configuration or session */
-  void* further;               /* layout, proxy matrix */
-  const char* settings;        /* of the call, as the library wants them */
-  const double* numbers;       /* rows x columns */
-  const char* const* cells;    /* rows x columns of text */
-  const size_t* lengths;       /* of the cells */
-  const void* const* prepared; /* one per call of the file: array interface, OrtValue */
-  void* output;                /* room for the whole file */
-  const void* result;          /* where the last call left its results … */
+  void* handle;                       /* model, booster, fast configuration or session */
+  void* further;                      /* layout, proxy matrix */
+  const char* settings;               /* of the call, as the library wants them */
+  const double* numbers;              /* rows x columns */
+  const char* const* cells;           /* rows x columns of text */
+  const size_t* lengths;              /* of the cells */
+  const void* const* prepared;        /* one per call of the file: array interface, OrtValue */
+  void* output;                       /* room for the whole file */
+  const void* result;                 /* where the last call left its results … */
   int64_t result_double, result_step; /* … and how: doubles or floats, numbers from row to row */
 } loop_engine;
 
@@ -36,8 +46,14 @@ typedef void catboost_call(const double*, const char* const*, size_t, double*);
 typedef void* onnx_call(void*, const void*, const char* const*, const void* const*, size_t, const char* const*, size_t, void**);
 
 /* A row of a compiled tree library: the missing mark is -1 in the first four bytes. */
-union float_entry { int32_t missing; float value; };
-union double_entry { int32_t missing; double value; };
+union float_entry {
+  int32_t missing;
+  float value;
+};
+union double_entry {
+  int32_t missing;
+  double value;
+};
 typedef void compiled_float_call(union float_entry*, int, float*);
 typedef void compiled_double_call(union double_entry*, int, double*);
 
@@ -50,8 +66,10 @@ static void compiled_rows(const loop_engine* e, size_t first, size_t end) {
     if (e->kind == compiled_float) {
       union float_entry entries[most_columns];
       for (size_t c = 0; c < columns; ++c) {
-        if (isnan(numbers[c])) entries[c].missing = -1;
-        else entries[c].value = (float)numbers[c];
+        if (isnan(numbers[c]))
+          entries[c].missing = -1;
+        else
+          entries[c].value = (float)numbers[c];
       }
       float* out = (float*)e->output + row;
       *out = 0;
@@ -59,8 +77,10 @@ static void compiled_rows(const loop_engine* e, size_t first, size_t end) {
     } else {
       union double_entry entries[most_columns];
       for (size_t c = 0; c < columns; ++c) {
-        if (isnan(numbers[c])) entries[c].missing = -1;
-        else entries[c].value = numbers[c];
+        if (isnan(numbers[c]))
+          entries[c].missing = -1;
+        else
+          entries[c].value = numbers[c];
       }
       double* out = (double*)e->output + row;
       *out = 0;
@@ -111,7 +131,8 @@ static int run_ours(loop_engine* e, size_t first, size_t batch) {
   e->result_double = 0;
   e->result_step = e->classes;
   const size_t begin = first * (size_t)e->columns;
-  if (e->kind == l0gm_numbers) return ((l0gm_numbers_call*)e->function)(e->handle, e->further, e->numbers + begin, batch, out, NULL);
+  if (e->kind == l0gm_numbers)
+    return ((l0gm_numbers_call*)e->function)(e->handle, e->further, e->numbers + begin, batch, out, NULL);
   return ((l0gm_text_call*)e->function)(e->handle, e->further, e->cells + begin, e->lengths + begin, batch, out, NULL);
 }
 
@@ -123,15 +144,16 @@ static int run_lightgbm(loop_engine* e, size_t first, size_t batch) {
   e->result = out;
   e->result_double = e->result_step = 1;
   if (e->kind == lightgbm_row) return ((lightgbm_row_call*)e->function)(e->handle, numbers, &length, out);
-  return ((lightgbm_rows_call*)e->function)(e->handle, numbers, float64, (int32_t)batch, (int32_t)e->columns, row_major, normal, 0, all_rounds,
-                                            e->settings, &length, out);
+  return ((lightgbm_rows_call*)e->function)(e->handle, numbers, float64, (int32_t)batch, (int32_t)e->columns, row_major, normal,
+                                            0, all_rounds, e->settings, &length, out);
 }
 
 static int run_xgboost(loop_engine* e, size_t first, size_t batch) {
   const uint64_t* shape = NULL;
   uint64_t dimensions = 0;
   const float* out = NULL;
-  const int status = ((xgboost_call*)e->function)(e->handle, (const char*)e->prepared[first / batch], e->settings, e->further, &shape, &dimensions, &out);
+  const int status = ((xgboost_call*)e->function)(e->handle, (const char*)e->prepared[first / batch], e->settings, e->further,
+                                                  &shape, &dimensions, &out);
   e->result = out;
   e->result_double = 0;
   e->result_step = 1;
@@ -152,12 +174,17 @@ static int run_onnx(loop_engine* e, size_t first, size_t batch) {
 static int run_call(loop_engine* e, size_t first, size_t batch) {
   switch (e->kind) {
     case l0gm_numbers:
-    case l0gm_text: return run_ours(e, first, batch);
-    case xgboost: return run_xgboost(e, first, batch);
+    case l0gm_text:
+      return run_ours(e, first, batch);
+    case xgboost:
+      return run_xgboost(e, first, batch);
     case lightgbm_row:
-    case lightgbm_rows: return run_lightgbm(e, first, batch);
-    case onnx: return run_onnx(e, first, batch);
-    default: return run_exported(e, first, batch);
+    case lightgbm_rows:
+      return run_lightgbm(e, first, batch);
+    case onnx:
+      return run_onnx(e, first, batch);
+    default:
+      return run_exported(e, first, batch);
   }
 }
 

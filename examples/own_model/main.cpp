@@ -14,12 +14,12 @@ int main() {
   const torch::Tensor y = torch::rand({rows}).lt(torch::sigmoid(3 * logit)).to(torch::kFloat32);
 
   torch::nn::Sequential head(torch::nn::Linear(inputs, 32), torch::nn::ReLU(), torch::nn::Linear(32, 1));
-  l0gm::GateOptions options;                                                                  // gate: one per input,
-  options.control = l0gm::ControlKind::target;                                                // gate: a quarter of them
-  options.target_active = 0.25;                                                               // gate: stays open
-  const l0gm::GateSite site{"inputs", l0gm::HardConcrete(options, torch::ones({inputs}))};    // gate: each costs 1
-  const l0gm::Schedule schedule{l0gm::ScheduleOptions{}};                                     // gate: open, anneal, fixed
-  l0gm::GateControl control(options, {&site});                                                // gate: sets the price
+  l0gm::GateOptions options;                                                                // gate: one per input,
+  options.control = l0gm::ControlKind::target;                                              // gate: a quarter of them
+  options.target_active = 0.25;                                                             // gate: stays open
+  const l0gm::GateSite site{"inputs", l0gm::HardConcrete(options, torch::ones({inputs}))};  // gate: each costs 1
+  const l0gm::Schedule schedule{l0gm::ScheduleOptions{}};                                   // gate: open, anneal, fixed
+  l0gm::GateControl control(options, {&site});                                              // gate: sets the price
 
   torch::optim::Adam weights(head->parameters(), 5e-3), gates(site.gate->parameters(), 0.05);
   bool hardened = false;
@@ -27,13 +27,13 @@ int main() {
   for (int64_t step = 0; step < steps; ++step) {
     if (step * batch % rows == 0) order = torch::randperm(rows);
     const torch::Tensor ids = order.narrow(0, step * batch % rows, batch);
-    const l0gm::GateState state = control.state(schedule.at(double(step) / double(steps)));   // gate: where training stands
+    const l0gm::GateState state = control.state(schedule.at(double(step) / double(steps)));  // gate: where training stands
     if (state.phase == l0gm::Phase::harden && !hardened) {
-      control.harden(state);                                                                  // gate: fixed from here on
+      control.harden(state);  // gate: fixed from here on
       hardened = true;
     }
-    l0gm::GatePass pass(state, /*seed=*/0, step, ids);                                        // gate: one forward pass
-    const torch::Tensor output = head->forward(pass.apply(site, x.index_select(0, ids)));     // gate: in front of the head
+    l0gm::GatePass pass(state, /*seed=*/0, step, ids);                                     // gate: one forward pass
+    const torch::Tensor output = head->forward(pass.apply(site, x.index_select(0, ids)));  // gate: in front of the head
     torch::Tensor loss = torch::binary_cross_entropy_with_logits(output.squeeze(1), y.index_select(0, ids));
     if (const torch::Tensor penalty = control.penalty(pass); penalty.defined()) loss = loss + penalty;  // gate: the price
     weights.zero_grad();
@@ -41,7 +41,7 @@ int main() {
     loss.backward();
     weights.step();
     gates.step();
-    control.after_step(pass);                                                                 // gate: the price moves
+    control.after_step(pass);  // gate: the price moves
   }
 
   const torch::Tensor open = site.gate->test_values(schedule.at(1)).gt(0);

@@ -1,6 +1,6 @@
 /* Serving a compact model (.l0gm) from C. Link libl0gm_runtime; no LibTorch, no Python.
- * Handles are opaque. Every function that can fail returns an l0gm_status; l0gm_last_error() says in words what the last failing call of
- * this thread found, what was wanted and what to do. A model may be used by any number of threads at once. */
+ * Handles are opaque. Every function that can fail returns an l0gm_status; l0gm_last_error() says in words what the last failing
+ * call of this thread found, what was wanted and what to do. A model may be used by any number of threads at once. */
 #ifndef L0GM_C_API_H
 #define L0GM_C_API_H
 
@@ -17,24 +17,25 @@
 extern "C" {
 #endif
 
-/* Raised when a signature or a meaning changes; functions may be added without. Compare with l0gm_abi_version() after loading the library. */
+/* Raised when a signature or a meaning changes; functions may be added without. Compare with l0gm_abi_version() after loading the
+ * library. */
 #define L0GM_ABI_VERSION 1
 
 typedef enum l0gm_status {
   L0GM_OK = 0,
-  L0GM_BAD_ARGUMENT = 1,  /* a null pointer, a size that does not fit, an unknown column */
-  L0GM_BAD_FILE = 2,      /* missing, damaged, forged, newer, or no compact model */
-  L0GM_NOT_FINITE = 3,    /* the weights give no finite probability */
+  L0GM_BAD_ARGUMENT = 1, /* a null pointer, a size that does not fit, an unknown column */
+  L0GM_BAD_FILE = 2,     /* missing, damaged, forged, newer, or no compact model */
+  L0GM_NOT_FINITE = 3,   /* the weights give no finite probability */
   L0GM_OUT_OF_MEMORY = 4,
-  L0GM_INTERNAL = 5       /* our mistake */
+  L0GM_INTERNAL = 5 /* our mistake */
 } l0gm_status;
 
 typedef struct l0gm_model l0gm_model;
 typedef struct l0gm_layout l0gm_layout;
 
 typedef struct l0gm_options {
-  int32_t threads;     /* that one call may use for a large batch; 0 or 1: the caller's alone */
-  int32_t calibrated;  /* not 0: probabilities through the stored calibrator */
+  int32_t threads;    /* that one call may use for a large batch; 0 or 1: the caller's alone */
+  int32_t calibrated; /* not 0: probabilities through the stored calibrator */
 } l0gm_options;
 
 L0GM_C_API int32_t l0gm_abi_version(void);
@@ -46,7 +47,8 @@ L0GM_C_API l0gm_status l0gm_load(const char* path, const l0gm_options* options, 
 L0GM_C_API void l0gm_free(l0gm_model* model); /* NULL is fine */
 
 L0GM_C_API size_t l0gm_column_count(const l0gm_model* model);
-L0GM_C_API const char* l0gm_column_name(const l0gm_model* model, size_t column); /* NULL beyond the last; valid as long as the model */
+L0GM_C_API const char* l0gm_column_name(const l0gm_model* model,
+                                        size_t column); /* NULL beyond the last; valid as long as the model */
 L0GM_C_API int32_t l0gm_column_is_numeric(const l0gm_model* model, size_t column);
 L0GM_C_API size_t l0gm_class_count(const l0gm_model* model);
 L0GM_C_API const char* l0gm_class_name(const l0gm_model* model, size_t index);
@@ -61,11 +63,11 @@ L0GM_C_API void l0gm_layout_free(l0gm_layout* layout);
 L0GM_C_API l0gm_status l0gm_code(const l0gm_model* model, size_t column, const char* text, size_t length, int32_t* code);
 
 /* probabilities: rows * l0gm_class_count floats. layout NULL: rows have exactly the model's columns.
- * counts: NULL, or 3 * l0gm_column_count numbers that are added to: unseen, unreadable, missing, each per column; calls at the same time
- * must not share them. After an error the probabilities are of no use.
- * numbers: rows of doubles; a numeric column's value (NaN: missing), any other column's l0gm_code. */
-L0GM_C_API l0gm_status l0gm_predict_numbers(const l0gm_model* model, const l0gm_layout* layout, const double* numbers, size_t rows,
-                                            float* probabilities, int64_t* counts);
+ * counts: NULL, or 3 * l0gm_column_count numbers that are added to: unseen, unreadable, missing, each per column; calls at the
+ * same time must not share them. After an error the probabilities are of no use. numbers: rows of doubles; a numeric column's
+ * value (NaN: missing), any other column's l0gm_code. */
+L0GM_C_API l0gm_status l0gm_predict_numbers(const l0gm_model* model, const l0gm_layout* layout, const double* numbers,
+                                            size_t rows, float* probabilities, int64_t* counts);
 /* cells: rows of texts; lengths: their bytes, or NULL when all end with a zero byte. A NULL cell is missing. */
 L0GM_C_API l0gm_status l0gm_predict_text(const l0gm_model* model, const l0gm_layout* layout, const char* const* cells,
                                          const size_t* lengths, size_t rows, float* probabilities, int64_t* counts);

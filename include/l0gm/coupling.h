@@ -16,7 +16,8 @@ struct CouplingOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("kind", kind, "a calibration term in the loss: kernel (mmce), softly binned (soft-ece), mean confidence against accuracy (mean-gap)");
+    v("kind", kind,
+      "a calibration term in the loss: kernel (mmce), softly binned (soft-ece), mean confidence against accuracy (mean-gap)");
     v("weight", weight, "its weight; 0.1, 0.3 and 1.0 are light, moderate and strong", at_least(0));
   }
 };

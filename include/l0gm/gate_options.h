@@ -52,11 +52,15 @@ struct GateOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("unit", unit, "what one gate opens or closes: an interface dimension, a source column, a category value's dimension, nothing (dense); graphs: a channel, a block of "
+    v("unit", unit,
+      "what one gate opens or closes: an interface dimension, a source column, a category value's dimension, nothing (dense); "
+      "graphs: a channel, a block of "
       "channels (`graph.blocks`), a channel of each layer, nothing");
     v("logits", logits, "one learned logit per unit, one per unit and example, or a mask picked once after warm-up and frozen");
     v("noise", noise, "fresh noise for every example, or one draw per step");
-    v("attach", attach, "where the gate sits: at the interface between encoder and head, or on the input (tables: a unit is a field, a column or a value, whatever its width)");
+    v("attach", attach,
+      "where the gate sits: at the interface between encoder and head, or on the input (tables: a unit is a field, a column or a "
+      "value, whatever its width)");
     v("control", control, "what sets the sparsity; follows from naming `lambda`, `target_active` or `k`");
     v("lambda", lambda, "price of one open unit in the loss (1e-3 when `control` is `lambda` and nothing is named)", at_least(0));
     v("target_active", target_active, "share of the units' cost that stays open", Limit{0, 1, true, false});
@@ -67,8 +71,8 @@ struct GateOptions {
     v("zeta", zeta, "upper end of the stretch", above(1));
     v("init_open", init_open, "sigmoid of the logits at the start", inside(0, 1));
     v("control_rate", control_rate, "how fast the price follows the gap to `target_active`, per step", above(0));
-    v("control_damping", control_damping, "`target_active`: weight of half the squared gap in the loss; keeps the price from swinging",
-      at_least(0));
+    v("control_damping", control_damping,
+      "`target_active`: weight of half the squared gap in the loss; keeps the price from swinging", at_least(0));
     v("map_rank", map_rank, "`instance` logits: rank of the map from the interface to the logits; 0: full", at_least(0));
     v("static_by", static_by, "`static` logits: what ranks the units at the end of warm-up");
   }

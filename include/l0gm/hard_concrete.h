@@ -37,7 +37,8 @@ class HardConcreteImpl : public torch::nn::Module {
   // `cost`: one price per unit. `width`: dimensions of the representation (needed by instance logits only; 0: as many as units).
   HardConcreteImpl(const GateOptions& options, torch::Tensor cost, int64_t width = 0);
 
-  // `index` says which unit gates which element of r: undefined = one unit per dimension; [width] = groups; [examples, width] = fine.
+  // `index` says which unit gates which element of r: undefined = one unit per dimension; [width] = groups; [examples, width] =
+  // fine.
   Gated forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index = {});
 
   int64_t units() const { return cost_.size(0); }
@@ -54,7 +55,8 @@ class HardConcreteImpl : public torch::nn::Module {
   torch::Tensor ever_open(const GateState& state) const;
   // The logit above which the test rule opens a unit.
   double open_logit(double tau) const;
-  // Moves logits just so far that the test rule opens exactly the units of `open` (bool, [units]): used by hardening and by masks.
+  // Moves logits just so far that the test rule opens exactly the units of `open` (bool, [units]): used by hardening and by
+  // masks.
   void force(const torch::Tensor& open, double tau);
 
   bool has_instance_logits() const { return options_.logits == LogitKind::instance; }

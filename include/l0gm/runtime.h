@@ -20,8 +20,8 @@ namespace l0gm {
 // Where a caller's rows hold the model's columns. Made by CompactModel::layout; further columns are skipped.
 // A layout belongs to the model that made it.
 struct RowLayout {
-  int64_t width = 0;                // cells of one row
-  std::vector<int32_t> positions;   // per column of the model
+  int64_t width = 0;               // cells of one row
+  std::vector<int32_t> positions;  // per column of the model
 };
 
 // What rows brought that training had not seen, per column of the model; added to what was there.
@@ -31,19 +31,22 @@ struct InputCounts {
   std::vector<int64_t> missing;
 };
 
-// Immutable: any number of threads may call it at once. Nothing is allocated after load(), but for what a message of an error needs; of a
-// large model (more than 32 KB of working memory) or with counts from C that holds for as many calls at once as there are cores, at least
-// four: further ones allocate. After fork() a child works with one thread. This header may change with every version; l0gm/c_api.h does not.
+// Immutable: any number of threads may call it at once. Nothing is allocated after load(), but for what a message of an error
+// needs; of a large model (more than 32 KB of working memory) or with counts from C that holds for as many calls at once as there
+// are cores, at least four: further ones allocate. After fork() a child works with one thread. This header may change with every
+// version; l0gm/c_api.h does not.
 class L0GM_API CompactModel {
  public:
   struct Options {
-    int threads = 1;                // that one call may use for a large batch, the caller's included
-    bool calibrated = false;        // probabilities through the stored calibrator; raw otherwise
+    int threads = 1;          // that one call may use for a large batch, the caller's included
+    bool calibrated = false;  // probabilities through the stored calibrator; raw otherwise
   };
-  // A file that is damaged, forged, of a newer version or no compact model is a UserError (l0gm/error.h) and nothing of it is used.
+  // A file that is damaged, forged, of a newer version or no compact model is a UserError (l0gm/error.h) and nothing of it is
+  // used.
   static CompactModel load(const std::filesystem::path& path, Options options);
   static CompactModel load(const std::filesystem::path& path) { return load(path, Options{}); }
-  static CompactModel from_bytes(std::string bytes, const std::string& name, Options options);  // a file in memory; `name` for messages
+  static CompactModel from_bytes(std::string bytes, const std::string& name,
+                                 Options options);  // a file in memory; `name` for messages
   CompactModel(CompactModel&&) noexcept;
   CompactModel& operator=(CompactModel&&) noexcept;
   ~CompactModel();
@@ -56,15 +59,16 @@ class L0GM_API CompactModel {
   // By name; UserError when a column is not among `names`. Order does not matter, further names are ignored.
   RowLayout layout(std::span<const std::string> names) const;
 
-  // Probabilities [rows, classes] of rows of text cells, read as a table file's cells are: trimmed, missing marks, numbers in the C locale.
-  // Without a layout a row has exactly columns(). UserError when sizes do not fit or a result is not finite (a forged file's weights).
+  // Probabilities [rows, classes] of rows of text cells, read as a table file's cells are: trimmed, missing marks, numbers in the
+  // C locale. Without a layout a row has exactly columns(). UserError when sizes do not fit or a result is not finite (a forged
+  // file's weights).
   void predict(std::span<const std::string_view> cells, std::span<float> probabilities, const RowLayout* layout = nullptr,
                InputCounts* counts = nullptr) const;
   // Rows of numbers: a numeric column's value (NaN: missing), any other column's code().
   void predict(std::span<const double> numbers, std::span<float> probabilities, const RowLayout* layout = nullptr,
                InputCounts* counts = nullptr) const;
-  // The code of a text of a categorical column, for rows of numbers: 0 missing, 1 unseen, 2 … by vocabulary; hashed columns: 1 … by
-  // bucket. Numeric column: UserError.
+  // The code of a text of a categorical column, for rows of numbers: 0 missing, 1 unseen, 2 … by vocabulary; hashed columns: 1 …
+  // by bucket. Numeric column: UserError.
   int32_t code(size_t column, std::string_view text) const;
   bool is_numeric(size_t column) const;
   InputCounts empty_counts() const;

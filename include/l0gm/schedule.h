@@ -29,7 +29,8 @@ struct ScheduleOptions {
     v("kind", kind, "`anneal`: warm-up, anneal, harden; `none`: fixed tau and lambda from the first step, gates never fixed");
     v("warmup", warmup, "share of the steps before gating starts (gates open, lambda 0)", between(0, 0.9));
     v("anneal_until", anneal_until, "share of the steps at which gates are fixed; the weights train on to the end", inside(0, 1));
-    v("ramp_until", ramp_until, "share of the anneal phase at which lambda, target and k reach their final value", Limit{0, 1, true, false});
+    v("ramp_until", ramp_until, "share of the anneal phase at which lambda, target and k reach their final value",
+      Limit{0, 1, true, false});
     v("tau_start", tau_start, "temperature when gating starts", above(0));
     v("tau_end", tau_end, "temperature when gates are fixed", above(0));
     v("curve", curve, "how tau falls and lambda rises in between");

@@ -9,7 +9,8 @@
 namespace l0gm {
 
 struct CsvReader::State {
-  State(const std::filesystem::path& path, CsvOptions options) : rows(path, std::move(options)), buffer(path, rows.options().longest_line) {
+  State(const std::filesystem::path& path, CsvOptions options)
+      : rows(path, std::move(options)), buffer(path, rows.options().longest_line) {
     names = rows.read_names(buffer, first_row);
     first_row_kept = !rows.options().header;
   }

@@ -14,10 +14,10 @@ namespace l0gm {
 struct CsvOptions {
   char delimiter = ',';
   bool header = true;
-  std::vector<std::string> names;        // used when there is no header
-  bool trim_cells = false;               // drop blanks around unquoted cells
-  char comment = 0;                      // skip lines that start with it (0: none)
-  int64_t longest_line = 64 << 20;       // bytes; longer is refused before memory is spent on it
+  std::vector<std::string> names;   // used when there is no header
+  bool trim_cells = false;          // drop blanks around unquoted cells
+  char comment = 0;                 // skip lines that start with it (0: none)
+  int64_t longest_line = 64 << 20;  // bytes; longer is refused before memory is spent on it
 };
 
 // Reads rows one after the other, in bounded memory, from plain or compressed files (base/input_stream.h).

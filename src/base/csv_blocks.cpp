@@ -24,8 +24,8 @@ size_t behind_last_line(std::string_view text) {  // 0 without a line end
   return found == std::string_view::npos ? 0 : found + 1;
 }
 
-// Where the last whole row ends; 0 when none does. `text` begins with a row. A quote counts only where a cell begins: elsewhere it is a
-// character like others. What stands behind a closing quote is judged when the row is split.
+// Where the last whole row ends; 0 when none does. `text` begins with a row. A quote counts only where a cell begins: elsewhere
+// it is a character like others. What stands behind a closing quote is judged when the row is split.
 size_t last_row_end(std::string_view text, char delimiter) {
   size_t end = 0, at = 0;
   for (;;) {
@@ -37,7 +37,8 @@ size_t last_row_end(std::string_view text, char delimiter) {
     if (found > 0) end = at + found;
     if (open == std::string_view::npos) return end;
     size_t close = text.find('"', open + 1);
-    while (close != std::string_view::npos && close + 1 < text.size() && text[close + 1] == '"') close = text.find('"', close + 2);
+    while (close != std::string_view::npos && close + 1 < text.size() && text[close + 1] == '"')
+      close = text.find('"', close + 2);
     if (close == std::string_view::npos) return end;
     at = close + 1;
   }
@@ -72,7 +73,9 @@ void CsvBlock::close(size_t size, bool whole) {
 void CsvBlock::grow() { throw std::logic_error("a block of a table file ends inside a row"); }
 
 CsvBlocks::CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes, int64_t longest_line)
-    : path_(path), rows_(path, options_of(delimiter, longest_line)), buffer_(path, longest_line),
+    : path_(path),
+      rows_(path, options_of(delimiter, longest_line)),
+      buffer_(path, longest_line),
       block_bytes_(std::max<size_t>(block_bytes, 1)) {
   std::vector<std::string_view> cells;
   names_ = rows_.read_names(buffer_, cells);
@@ -89,7 +92,8 @@ bool CsvBlocks::next(CsvBlock& block) {
     finished_ = !fill(block, target);
     end = finished_ ? block.end_ : last_row_end(block.raw(), rows_.options().delimiter);
     if (end > 0 || finished_) break;
-    // Longer than a row may be, even if a character at the end is cut off: whoever splits it will say so, or find an earlier mistake.
+    // Longer than a row may be, even if a character at the end is cut off: whoever splits it will say so, or find an earlier
+    // mistake.
     if (block.end_ > longest + longest_character) {
       finished_ = true;
       block.close(block.end_, false);
@@ -129,7 +133,10 @@ void CsvBlocks::keep(std::string_view bytes) {
 }
 
 CsvSplitter::CsvSplitter(const CsvBlocks& blocks, const std::vector<int64_t>& columns)
-    : reader_(blocks.rows_), places_(blocks.names().size(), -1), columns_(columns.size()), delimiter_(reader_.options().delimiter) {
+    : reader_(blocks.rows_),
+      places_(blocks.names().size(), -1),
+      columns_(columns.size()),
+      delimiter_(reader_.options().delimiter) {
   for (size_t i = 0; i < columns.size(); ++i) places_.at(static_cast<size_t>(columns[i])) = static_cast<int32_t>(i);
 }
 
@@ -137,9 +144,12 @@ void CsvSplitter::split(CsvBlock& block) {
   rows_ = 0;
   block.check();
   // A single column keeps empty lines; a row that may be too long, a quote and a byte that is not text are for the careful way.
-  const bool plain = block.at_end() && places_.size() > 1 && block.end_ <= block.longest_line() && !csv_scan::contains(block.raw(), '"');
-  if (plain) split_plain(block);
-  else split_any(block);
+  const bool plain =
+      block.at_end() && places_.size() > 1 && block.end_ <= block.longest_line() && !csv_scan::contains(block.raw(), '"');
+  if (plain)
+    split_plain(block);
+  else
+    split_any(block);
 }
 
 std::string_view* CsvSplitter::next_row() {
@@ -166,14 +176,17 @@ void CsvSplitter::split_plain(const CsvBlock& block) {
     const size_t stop = end > row_begin && bytes[end - 1] == '\r' ? end - 1 : end;
     if (stop > row_begin) {
       add(stop);
-      if (column != width) reader_.refuse_ragged(column, block.first_line() + csv_scan::count_byte(text.substr(0, row_begin), '\n'));
+      if (column != width)
+        reader_.refuse_ragged(column, block.first_line() + csv_scan::count_byte(text.substr(0, row_begin), '\n'));
     }
     column = 0;
     begin = row_begin = end + 1;
   };
   csv_scan::each_of(text, delimiter_, '\n', [&](size_t at) {
-    if (bytes[at] == '\n') finish_row(at);
-    else add(at);
+    if (bytes[at] == '\n')
+      finish_row(at);
+    else
+      add(at);
   });
   if (begin < text.size() || column > 0) finish_row(text.size());
 }

@@ -9,8 +9,8 @@
 #include "base/csv_buffer.h"
 #include "base/csv_rows.h"
 
-// A table file for several threads: one cuts it into blocks of whole rows, which is all that must be done in order, and any number of
-// others check and split them. Rows, line numbers and messages are those of CsvReader.
+// A table file for several threads: one cuts it into blocks of whole rows, which is all that must be done in order, and any
+// number of others check and split them. Rows, line numbers and messages are those of CsvReader.
 namespace l0gm {
 
 class CsvBlocks;
@@ -38,7 +38,8 @@ class CsvBlock : public CsvText {
 class CsvBlocks {
  public:
   // The file must have a header; cells are not trimmed, comments not known.
-  CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes, int64_t longest_line = CsvOptions{}.longest_line);
+  CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes,
+            int64_t longest_line = CsvOptions{}.longest_line);
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::string>& names() const { return names_; }
   // About block_bytes of whole rows, one row at least; false at the end. Not for two threads at once.
@@ -55,9 +56,9 @@ class CsvBlocks {
   CsvBuffer buffer_;
   size_t block_bytes_;
   std::vector<std::string> names_;
-  std::string rest_;       // what was read and is in no block yet, from rest_begin_ on
+  std::string rest_;  // what was read and is in no block yet, from rest_begin_ on
   size_t rest_begin_ = 0;
-  int64_t line_ = 1;       // of its first byte
+  int64_t line_ = 1;  // of its first byte
   bool finished_ = false;
 };
 

@@ -34,8 +34,9 @@ std::string_view unescape(char* begin, size_t size) {
 void check_options(const CsvOptions& options) {
   const char c = options.delimiter;
   if (c == '"' || c == '\n' || c == '\r' || c == 0 || static_cast<unsigned char>(c) >= 0x80) {
-    throw UserError("the delimiter must be one ASCII character other than a quote, a line end or NUL; "
-                    "set data.delimiter, e.g. \";\"");
+    throw UserError(
+        "the delimiter must be one ASCII character other than a quote, a line end or NUL; "
+        "set data.delimiter, e.g. \";\"");
   }
 }
 
@@ -175,12 +176,14 @@ void CsvRows::check_names(const std::vector<std::string>& names) const {
           fmt::format("{}: line {}: column {} has an empty name. Give every column a name.", path_.string(), line_, i + 1));
     }
     if (names[i].find('\r') != std::string::npos) {
-      throw UserError(fmt::format("{}: line {}: carriage return inside a column name: lines seem to end in CR alone. "
-                                  "Convert with tr '\\r' '\\n'.",
-                                  path_.string(), line_));
+      throw UserError(
+          fmt::format("{}: line {}: carriage return inside a column name: lines seem to end in CR alone. "
+                      "Convert with tr '\\r' '\\n'.",
+                      path_.string(), line_));
     }
     if (!seen.insert(names[i]).second) {
-      throw UserError(fmt::format("{}: line {}: two columns are named '{}'. Rename one of them.", path_.string(), line_, names[i]));
+      throw UserError(
+          fmt::format("{}: line {}: two columns are named '{}'. Rename one of them.", path_.string(), line_, names[i]));
     }
   }
 }
@@ -195,10 +198,11 @@ void CsvRows::refuse(const CsvText& source, size_t at, std::string_view what) co
 }
 
 void CsvRows::refuse_ragged(size_t found, int64_t line) const {
-  throw UserError(fmt::format("{}: line {}: found {} cells, {} has {}. Check the line and the delimiter ('{}'); "
-                              "a cell that contains the delimiter must be quoted.",
-                              path_.string(), line, found, options_.header ? "the header" : "the table", columns_,
-                              options_.delimiter == '\t' ? std::string("\\t") : std::string(1, options_.delimiter)));
+  throw UserError(
+      fmt::format("{}: line {}: found {} cells, {} has {}. Check the line and the delimiter ('{}'); "
+                  "a cell that contains the delimiter must be quoted.",
+                  path_.string(), line, found, options_.header ? "the header" : "the table", columns_,
+                  options_.delimiter == '\t' ? std::string("\\t") : std::string(1, options_.delimiter)));
 }
 
 }  // namespace l0gm

@@ -34,7 +34,7 @@ class CsvRows {
 
   std::filesystem::path path_;
   CsvOptions options_;
-  size_t columns_ = 0;           // 0: not known yet
+  size_t columns_ = 0;  // 0: not known yet
   int64_t line_ = 0;
   std::vector<size_t> escaped_;  // cells of the current row with "" inside
 };

@@ -7,7 +7,8 @@
 #include <cstring>
 #include <string_view>
 
-// Looking for single bytes eight at a time: cells of a table are so short that a call of memchr for each costs more than its bytes.
+// Looking for single bytes eight at a time: cells of a table are so short that a call of memchr for each costs more than its
+// bytes.
 namespace l0gm::csv_scan {
 
 constexpr uint64_t every_byte = 0x0101010101010101ULL;
@@ -29,7 +30,8 @@ inline uint64_t load_word(const char* bytes, size_t size = 8) {  // size < 8: fi
 // Calls found(offset) for every byte that is one of the two, in order. Neither may be NUL.
 template <class Found>
 void each_of(std::string_view text, char first, char second, Found&& found) {
-  const uint64_t pattern = every_byte * static_cast<unsigned char>(first), other = every_byte * static_cast<unsigned char>(second);
+  const uint64_t pattern = every_byte * static_cast<unsigned char>(first),
+                 other = every_byte * static_cast<unsigned char>(second);
   const auto report = [&](size_t at, uint64_t word) {
     for (uint64_t hits = equal_bytes(word, pattern) | equal_bytes(word, other); hits != 0; hits &= hits - 1) {
       found(at + static_cast<size_t>(std::countr_zero(hits)) / 8);

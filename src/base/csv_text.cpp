@@ -67,22 +67,24 @@ void CsvText::refuse_byte() const {
   const int64_t line = line_ + csv_scan::count_byte(before, '\n');
   const size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // characters, as an editor counts them
-  });
+                        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // characters, as an editor counts them
+                      });
   const auto byte = static_cast<unsigned char>(bytes_[checked_]);
   if (byte == 0) {
-    throw UserError(fmt::format("{}: NUL byte at line {}, column {}: this is not a text file, or it is UTF-16. "
-                                "Convert UTF-16 with iconv -f utf16 -t utf8, or write the file again.",
-                                path_.string(), line, column));
+    throw UserError(
+        fmt::format("{}: NUL byte at line {}, column {}: this is not a text file, or it is UTF-16. "
+                    "Convert UTF-16 with iconv -f utf16 -t utf8, or write the file again.",
+                    path_.string(), line, column));
   }
   throw UserError(fmt::format("{}: not UTF-8 at line {}, column {}; convert with iconv -f latin1 -t utf8 (found byte 0x{:02X})",
                               path_.string(), line, column, byte));
 }
 
 void CsvText::refuse_length() const {
-  throw UserError(fmt::format("{}: line {} is longer than {} bytes. Is a quote left open there, or is this not a table of text "
-                              "with line ends?",
-                              path_.string(), line_, with_thousands(static_cast<int64_t>(longest_line_))));
+  throw UserError(
+      fmt::format("{}: line {} is longer than {} bytes. Is a quote left open there, or is this not a table of text "
+                  "with line ends?",
+                  path_.string(), line_, with_thousands(static_cast<int64_t>(longest_line_))));
 }
 
 }  // namespace l0gm

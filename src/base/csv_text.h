@@ -7,8 +7,8 @@
 
 namespace l0gm {
 
-// A window on the bytes of a text file that shows only bytes known to be UTF-8 without NUL. A byte that is neither is reported when
-// the reader gets to its line, so that an earlier mistake is reported first. Where the bytes come from is the heirs' affair.
+// A window on the bytes of a text file that shows only bytes known to be UTF-8 without NUL. A byte that is neither is reported
+// when the reader gets to its line, so that an earlier mistake is reported first. Where the bytes come from is the heirs' affair.
 class CsvText {
  public:
   virtual ~CsvText() = default;

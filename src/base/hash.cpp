@@ -160,9 +160,10 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string sha256_file(const std::filesystem::path& path) {
-  struct stat about {};
+  struct stat about{};
   if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-    throw UserError(fmt::format("'{}' is a pipe or a device; data is read more than once, so write it to a file first", path.string()));
+    throw UserError(
+        fmt::format("'{}' is a pipe or a device; data is read more than once, so write it to a file first", path.string()));
   }
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw UserError(fmt::format("cannot open '{}': {}", path.string(), std::strerror(errno)));

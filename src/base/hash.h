@@ -27,7 +27,7 @@ class Sha256 {
 };
 
 std::string sha256(std::string_view bytes);
-std::string sha256(std::span<const int64_t> numbers);  // rows or nodes of a split
+std::string sha256(std::span<const int64_t> numbers);        // rows or nodes of a split
 std::string sha256_file(const std::filesystem::path& path);  // streams; throws UserError when it cannot be read
 
 }  // namespace l0gm

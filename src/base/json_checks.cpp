@@ -29,7 +29,8 @@ int64_t count_of(const Json& value, std::string_view where, const char* key, int
 }  // namespace
 
 void refuse(std::string_view where, std::string_view what) {
-  throw UserError(fmt::format("JSON: {}: {}. The file is damaged or was not written by this program; make it again.", where, what));
+  throw UserError(
+      fmt::format("JSON: {}: {}. The file is damaged or was not written by this program; make it again.", where, what));
 }
 
 const Json& member(const Json& json, std::string_view where, const char* key) {
@@ -60,7 +61,9 @@ std::vector<std::string> texts(const Json& json, std::string_view where, const c
   return result;
 }
 
-double number(const Json& json, std::string_view where, const char* key) { return number_of(member(json, where, key), where, key); }
+double number(const Json& json, std::string_view where, const char* key) {
+  return number_of(member(json, where, key), where, key);
+}
 
 std::vector<double> numbers(const Json& json, std::string_view where, const char* key) {
   std::vector<double> result;

@@ -24,9 +24,11 @@ std::vector<std::string> texts(const Json& json, std::string_view where, const c
 double number(const Json& json, std::string_view where, const char* key);  // finite
 std::vector<double> numbers(const Json& json, std::string_view where, const char* key);
 int64_t count(const Json& json, std::string_view where, const char* key, int64_t least = 0, int64_t most = INT64_MAX);
-std::vector<int64_t> counts(const Json& json, std::string_view where, const char* key, int64_t least = 0, int64_t most = INT64_MAX);
+std::vector<int64_t> counts(const Json& json, std::string_view where, const char* key, int64_t least = 0,
+                            int64_t most = INT64_MAX);
 // The same of numbers that came without JSON.
-void check_counts(const std::vector<int64_t>& values, std::string_view where, const char* key, int64_t least = 0, int64_t most = INT64_MAX);
+void check_counts(const std::vector<int64_t>& values, std::string_view where, const char* key, int64_t least = 0,
+                  int64_t most = INT64_MAX);
 
 void check_unique(const std::vector<std::string>& values, std::string_view where, const char* key);
 

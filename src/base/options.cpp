@@ -49,7 +49,9 @@ size_t enum_index(const OptionValue& value, const std::vector<std::string>& name
   throw Refusal{"is " + one_of(names), text != nullptr ? did_you_mean(*text, names) : ""};
 }
 
-std::string with_article(const std::string& type) { return fmt::format("{}{}", type.starts_with("list") || type.starts_with("table") ? "a " : "", type); }
+std::string with_article(const std::string& type) {
+  return fmt::format("{}{}", type.starts_with("list") || type.starts_with("table") ? "a " : "", type);
+}
 
 std::string one_of(const std::vector<std::string>& names) { return "one of " + join(names, ", "); }
 
@@ -85,7 +87,9 @@ std::string to_toml(const OptionValue& value) {
     std::string operator()(int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return toml_number(v); }
     std::string operator()(const std::string& v) const { return quoted(v); }
-    std::string operator()(const std::vector<double>& v) const { return "[" + listed(v, [](double item) { return item == 0 && std::signbit(item) ? "-0.0" : shortest(item); }) + "]"; }
+    std::string operator()(const std::vector<double>& v) const {
+      return "[" + listed(v, [](double item) { return item == 0 && std::signbit(item) ? "-0.0" : shortest(item); }) + "]";
+    }
     std::string operator()(const std::vector<std::string>& v) const { return "[" + listed(v, quoted) + "]"; }
     std::string operator()(const std::map<std::string, std::string>& v) const {
       return "{ " + listed(v, [](const auto& item) { return quoted(item.first) + " = " + quoted(item.second); }) + " }";
@@ -95,8 +99,8 @@ std::string to_toml(const OptionValue& value) {
 }
 
 std::string kind_of(const OptionValue& value) {
-  static const std::vector<std::string> kinds = {"nothing", "true or false", "a whole number", "a number", "text",
-                                                 "a list of numbers", "a list of texts", "a table"};
+  static const std::vector<std::string> kinds = {"nothing", "true or false",     "a whole number",  "a number",
+                                                 "text",    "a list of numbers", "a list of texts", "a table"};
   return kinds[value.index()];
 }
 
@@ -132,7 +136,8 @@ Option& OptionList::find(const std::string& key) {
   for (const Option& option : options_) {
     if (option.key.ends_with("." + key)) spelled_out.push_back(option.key);
   }
-  const std::string hint = spelled_out.empty() ? did_you_mean(key, keys()) : fmt::format(" Did you mean {}?", join(spelled_out, " or "));
+  const std::string hint =
+      spelled_out.empty() ? did_you_mean(key, keys()) : fmt::format(" Did you mean {}?", join(spelled_out, " or "));
   throw UserError(fmt::format("unknown option '{}'.{} `l0gm train --help` lists all of them.", key, hint));
 }
 
@@ -146,7 +151,8 @@ void OptionList::assign(Option& option, const OptionValue& value, const std::str
     throw UserError(fmt::format("{}: {} {}; found {} ({})", where, option.key, reason, to_toml(value), kind_of(value)));
   } catch (const option_detail::Refusal& refusal) {
     const std::string kind = std::holds_alternative<std::string>(value) ? "" : fmt::format(" ({})", kind_of(value));
-    throw UserError(fmt::format("{}: {} {}; found {}{}.{}", where, option.key, refusal.reason, to_toml(value), kind, refusal.hint));
+    throw UserError(
+        fmt::format("{}: {} {}; found {}{}.{}", where, option.key, refusal.reason, to_toml(value), kind, refusal.hint));
   }
 }
 

@@ -17,19 +17,19 @@
 namespace l0gm {
 
 // The value of an option on its way between a file, the command line and a struct member. monostate: not set.
-using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<double>, std::vector<std::string>,
-                                 std::map<std::string, std::string>>;
+using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<double>,
+                                 std::vector<std::string>, std::map<std::string, std::string>>;
 std::string to_toml(const OptionValue& value);
 std::string kind_of(const OptionValue& value);  // "a whole number", "text", …: for messages
 
 // One option of a component, told by the component's `visit`.
 struct Option {
-  std::string key;                              // "gate.target_active"
+  std::string key;  // "gate.target_active"
   std::string description;
-  std::string type;                             // "number", "one of dimension, group, fine, none", …
-  std::string limit;                            // "above 0", or ""
+  std::string type;   // "number", "one of dimension, group, fine, none", …
+  std::string limit;  // "above 0", or ""
   OptionValue default_value;
-  bool named = false;                           // set by a file or by --set
+  bool named = false;                              // set by a file or by --set
   std::function<void(const OptionValue&)> assign;  // throws std::string with the reason when the value does not fit
   std::function<OptionValue()> value;
 };
@@ -42,14 +42,14 @@ class OptionList {
 
   void read_toml(const std::filesystem::path& path);
   void read_toml_text(std::string_view text, const std::string& source);
-  void set(std::string_view assignment);                 // "key=value": the value as TOML, or as bare text
-  Option& find(const std::string& key);                  // UserError with the nearest name when there is none
+  void set(std::string_view assignment);  // "key=value": the value as TOML, or as bare text
+  Option& find(const std::string& key);   // UserError with the nearest name when there is none
   const std::vector<Option>& options() const { return options_; }
   bool named(const std::string& key);
 
-  std::string toml() const;                              // complete, resolved; unset optionals are left out
-  std::string help() const;                              // for a terminal
-  std::string markdown() const;                          // the reference page's tables
+  std::string toml() const;      // complete, resolved; unset optionals are left out
+  std::string help() const;      // for a terminal
+  std::string markdown() const;  // the reference page's tables
   nlohmann::json json() const;
 
  private:
@@ -69,9 +69,9 @@ class OptionList {
 namespace option_detail {
 
 std::string describe(const Limit& limit);
-double number(const OptionValue& value);               // throws std::string unless it is one
+double number(const OptionValue& value);  // throws std::string unless it is one
 int64_t whole_number(const OptionValue& value);
-void check(double value, const Limit& limit);          // throws std::string
+void check(double value, const Limit& limit);  // throws std::string
 // Why a value is refused, and what was meant instead, to be told last.
 struct Refusal {
   std::string reason, hint;
@@ -93,25 +93,40 @@ std::string with_article(const std::string& type);  // "a list of texts", but "t
 
 template <class T>
 std::string type_name() {
-  if constexpr (is_optional<T>::value) return type_name<typename T::value_type>() + ", unset";
-  else if constexpr (std::is_same_v<T, bool>) return "true or false";
-  else if constexpr (std::is_enum_v<T>) return one_of(names_of<T>());
-  else if constexpr (std::is_integral_v<T>) return "whole number";
-  else if constexpr (std::is_floating_point_v<T>) return "number";
-  else if constexpr (std::is_same_v<T, std::string>) return "text";
-  else if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of texts";
-  else if constexpr (std::is_same_v<T, std::vector<double>>) return "list of numbers";
-  else if constexpr (std::is_same_v<T, std::vector<int64_t>>) return "list of whole numbers";
-  else return "table of texts";
+  if constexpr (is_optional<T>::value)
+    return type_name<typename T::value_type>() + ", unset";
+  else if constexpr (std::is_same_v<T, bool>)
+    return "true or false";
+  else if constexpr (std::is_enum_v<T>)
+    return one_of(names_of<T>());
+  else if constexpr (std::is_integral_v<T>)
+    return "whole number";
+  else if constexpr (std::is_floating_point_v<T>)
+    return "number";
+  else if constexpr (std::is_same_v<T, std::string>)
+    return "text";
+  else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    return "list of texts";
+  else if constexpr (std::is_same_v<T, std::vector<double>>)
+    return "list of numbers";
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+    return "list of whole numbers";
+  else
+    return "table of texts";
 }
 
 template <class T>
 OptionValue to_value(const T& member) {
-  if constexpr (is_optional<T>::value) return member ? to_value(*member) : OptionValue{};
-  else if constexpr (std::is_enum_v<T>) return std::string(name_of_enum(member));
-  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return static_cast<int64_t>(member);
-  else if constexpr (std::is_same_v<T, std::vector<int64_t>>) return std::vector<double>(member.begin(), member.end());
-  else return member;
+  if constexpr (is_optional<T>::value)
+    return member ? to_value(*member) : OptionValue{};
+  else if constexpr (std::is_enum_v<T>)
+    return std::string(name_of_enum(member));
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    return static_cast<int64_t>(member);
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+    return std::vector<double>(member.begin(), member.end());
+  else
+    return member;
 }
 
 template <class T>
@@ -134,14 +149,18 @@ void from_value(T& member, const OptionValue& value, const Limit& limit) {
     check(parsed, limit);
     member = parsed;
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-    if (const auto* empty = std::get_if<std::vector<double>>(&value); empty && empty->empty()) member.clear();
-    else if (!std::holds_alternative<T>(value)) throw std::string("is a list of texts");
-    else member = std::get<T>(value);
+    if (const auto* empty = std::get_if<std::vector<double>>(&value); empty && empty->empty())
+      member.clear();
+    else if (!std::holds_alternative<T>(value))
+      throw std::string("is a list of texts");
+    else
+      member = std::get<T>(value);
   } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
     const auto* one = std::get_if<int64_t>(&value);  // without brackets: a list of one
     if (one == nullptr && !std::holds_alternative<std::vector<double>>(value)) throw "is " + with_article(type_name<T>());
     T parsed;
-    for (const double item : one != nullptr ? std::vector<double>{static_cast<double>(*one)} : std::get<std::vector<double>>(value)) {
+    for (const double item :
+         one != nullptr ? std::vector<double>{static_cast<double>(*one)} : std::get<std::vector<double>>(value)) {
       parsed.push_back(whole_number(item));
       check(item, limit);
     }

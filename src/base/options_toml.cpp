@@ -23,9 +23,12 @@ OptionValue list_of(const toml::array& array, const std::string& where) {
   std::vector<double> numbers;
   std::vector<std::string> texts;
   for (const toml::node& item : array) {
-    if (const auto number = item.value<double>(); number && !item.is_boolean()) numbers.push_back(*number);
-    else if (const auto text = item.value<std::string>()) texts.push_back(*text);
-    else throw UserError(where + ": a list holds numbers or texts, nothing else");
+    if (const auto number = item.value<double>(); number && !item.is_boolean())
+      numbers.push_back(*number);
+    else if (const auto text = item.value<std::string>())
+      texts.push_back(*text);
+    else
+      throw UserError(where + ": a list holds numbers or texts, nothing else");
   }
   if (!numbers.empty() && !texts.empty()) throw UserError(where + ": a list holds numbers or texts, not both");
   if (!texts.empty()) return texts;
@@ -58,8 +61,10 @@ template <class IsOption, class Leaf>
 void walk(const toml::table& table, const std::string& prefix, const IsOption& is_option, const Leaf& leaf) {
   for (const auto& [key, node] : table) {
     const std::string full = prefix + std::string(key.str());
-    if (node.is_table() && !is_option(full)) walk(*node.as_table(), full + ".", is_option, leaf);
-    else leaf(full, node);
+    if (node.is_table() && !is_option(full))
+      walk(*node.as_table(), full + ".", is_option, leaf);
+    else
+      leaf(full, node);
   }
 }
 

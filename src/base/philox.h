@@ -40,7 +40,8 @@ L0GM_HOST_DEVICE float uniform_of_bits(uint32_t bits) {
 L0GM_HOST_DEVICE PhiloxWords philox_of_row(uint64_t key, uint64_t id, uint32_t block) {
   PhiloxWords words = {static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), block, 0};
   for (uint32_t round = 0; round < philox_rounds; ++round) {
-    words = philox_round(words, philox_key_0(static_cast<uint32_t>(key), round), philox_key_1(static_cast<uint32_t>(key >> 32), round));
+    words = philox_round(words, philox_key_0(static_cast<uint32_t>(key), round),
+                         philox_key_1(static_cast<uint32_t>(key >> 32), round));
   }
   return words;
 }

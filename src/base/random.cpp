@@ -27,7 +27,8 @@ struct Lanes {
 
 // Always inlined, as a fold and not a loop: so the compiler can work on several lanes at once.
 template <uint32_t... rounds>
-[[gnu::always_inline]] inline PhiloxWords all_rounds(PhiloxWords words, uint32_t key_0, uint32_t key_1, std::integer_sequence<uint32_t, rounds...>) {
+[[gnu::always_inline]] inline PhiloxWords all_rounds(PhiloxWords words, uint32_t key_0, uint32_t key_1,
+                                                     std::integer_sequence<uint32_t, rounds...>) {
   ((words = philox_round(words, philox_key_0(key_0, rounds), philox_key_1(key_1, rounds))), ...);
   return words;
 }
@@ -56,7 +57,8 @@ __attribute__((target("avx2"))) void uniform_lanes_avx2(uint32_t key_0, uint32_t
     __m256i c3 = _mm256_setzero_si256();
     for (uint32_t round = 0; round < philox_rounds; ++round) {
       const __m256i product_0 = _mm256_mul_epu32(c0, multiply_0), product_1 = _mm256_mul_epu32(c2, multiply_1);
-      const __m256i k0 = _mm256_set1_epi64x(key_0 + round * philox_key_step_0), k1 = _mm256_set1_epi64x(key_1 + round * philox_key_step_1);
+      const __m256i k0 = _mm256_set1_epi64x(key_0 + round * philox_key_step_0),
+                    k1 = _mm256_set1_epi64x(key_1 + round * philox_key_step_1);
       c0 = _mm256_xor_si256(_mm256_srli_epi64(product_1, 32), _mm256_xor_si256(c1, k0));
       c2 = _mm256_xor_si256(_mm256_srli_epi64(product_0, 32), _mm256_xor_si256(c3, k1));
       c1 = product_1;

@@ -39,7 +39,7 @@ class RandomStream {
  public:
   explicit RandomStream(uint64_t seed, uint64_t stream = 0) : key_(mix_key(seed, stream)) {}
   uint32_t bits();
-  double uniform();            // in (0, 1), 53 bits
+  double uniform();  // in (0, 1), 53 bits
   double normal();
   uint64_t below(uint64_t n);  // 0 … n-1, unbiased
   std::vector<int64_t> permutation(int64_t n);

@@ -28,7 +28,8 @@ void in_own_threads(int64_t count, int64_t grain, const std::function<void(int64
   std::mutex failure_lock;
   const auto run = [&] {
     try {
-      for (int64_t begin = next.fetch_add(grain); begin < count; begin = next.fetch_add(grain)) work(begin, std::min(begin + grain, count));
+      for (int64_t begin = next.fetch_add(grain); begin < count; begin = next.fetch_add(grain))
+        work(begin, std::min(begin + grain, count));
     } catch (...) {
       next = count;  // nobody begins another piece
       const std::lock_guard hold(failure_lock);

@@ -10,8 +10,8 @@ namespace l0gm {
 void limit_own_threads(int64_t most);
 int64_t own_threads();  // at least 1
 
-// Calls work(begin, end) for pieces of [0, count) of at most `grain`, in so many threads; returns when all are done. Which thread has which piece is
-// left to chance, so work must not depend on it. The first exception is thrown again here.
+// Calls work(begin, end) for pieces of [0, count) of at most `grain`, in so many threads; returns when all are done. Which thread
+// has which piece is left to chance, so work must not depend on it. The first exception is thrown again here.
 void in_own_threads(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& work);
 
 }  // namespace l0gm

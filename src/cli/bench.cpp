@@ -1,8 +1,8 @@
 #include "cli/command.h"
 #include "data/table/source.h"
 #include "evaluation/graph/graph_speed.h"
-#include "serving/latency.h"
 #include "l0gm/error.h"
+#include "serving/latency.h"
 
 namespace l0gm {
 
@@ -26,12 +26,16 @@ void run_latency(LatencyArguments& arguments, const Common& common) {
 
 void add_latency(CLI::App& bench, const Common& common) {
   auto arguments = std::make_shared<LatencyArguments>();
-  CLI::App* verb = bench.add_subcommand("latency", "microseconds per example: median and 99th percentile, rows of numbers and of text");
+  CLI::App* verb =
+      bench.add_subcommand("latency", "microseconds per example: median and 99th percentile, rows of numbers and of text");
   verb->add_option("model", arguments->model, "compact model (.l0gm)")->required();
-  verb->add_option("--batch", arguments->options.batches, "rows of one call, e.g. 1,64,1024")->delimiter(',')
-      ->allow_extra_args(false)->capture_default_str();
+  verb->add_option("--batch", arguments->options.batches, "rows of one call, e.g. 1,64,1024")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
   verb->add_option("--threads", arguments->options.threads, "threads that one call may use")->capture_default_str();
-  verb->add_option("--input", arguments->input, "table to take rows from; default: rows made from the model's vocabularies and ranges");
+  verb->add_option("--input", arguments->input,
+                   "table to take rows from; default: rows made from the model's vocabularies and ranges");
   verb->add_option("--delimiter", arguments->delimiter, "of the input; default: as in training");
   verb->add_option("--runs", arguments->options.runs, "runs that are measured, per batch")->capture_default_str();
   verb->add_option("--warmup", arguments->options.warmup, "runs before them that are not")->capture_default_str();
@@ -48,23 +52,33 @@ struct GraphArguments {
 
 void run_graph(const GraphArguments& arguments, const Common& common) {
   const Machine machine = arguments.machine.prepare();
-  if (RunFolder::is_run(arguments.what) && !arguments.assignments.empty()) throw UserError("--set changes a configuration; this is a finished run");
-  const nlohmann::json result = RunFolder::is_run(arguments.what)
-                                    ? measure_graph_inference(arguments.what, machine, arguments.options)
-                                    : measure_graph_training(read_config(arguments.what, arguments.assignments), arguments.out, machine, arguments.options);
+  if (RunFolder::is_run(arguments.what) && !arguments.assignments.empty())
+    throw UserError("--set changes a configuration; this is a finished run");
+  const nlohmann::json result =
+      RunFolder::is_run(arguments.what)
+          ? measure_graph_inference(arguments.what, machine, arguments.options)
+          : measure_graph_training(read_config(arguments.what, arguments.assignments), arguments.out, machine, arguments.options);
   print_result(common, result, describe_graph_speed(result));
 }
 
 void add_graph(CLI::App& bench, const Common& common) {
   auto arguments = std::make_shared<GraphArguments>();
   CLI::App* verb = bench.add_subcommand("graph", "seconds of an epoch and of inference over a whole graph");
-  verb->add_option("what", arguments->what, "configuration (trained for a few epochs), or a finished run (inference, with and without closed channels)")->required();
+  verb->add_option("what", arguments->what,
+                   "configuration (trained for a few epochs), or a finished run (inference, with and without closed channels)")
+      ->required();
   verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
-  verb->add_option("-o,--out", arguments->out, "folder to train in; must not exist, and is removed afterwards")->capture_default_str();
-  verb->add_option("--epochs", arguments->options.epochs, "epochs that are timed")->capture_default_str()->check(CLI::PositiveNumber);
-  verb->add_option("--warmup", arguments->options.warmup, "epochs, and runs of inference, before them that are not")->capture_default_str()
+  verb->add_option("-o,--out", arguments->out, "folder to train in; must not exist, and is removed afterwards")
+      ->capture_default_str();
+  verb->add_option("--epochs", arguments->options.epochs, "epochs that are timed")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--warmup", arguments->options.warmup, "epochs, and runs of inference, before them that are not")
+      ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  verb->add_option("--inferences", arguments->options.inferences, "runs of inference that are timed")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_option("--inferences", arguments->options.inferences, "runs of inference that are timed")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   arguments->machine.add_to(*verb);
   verb->callback([arguments, &common] { run_graph(*arguments, common); });
 }

@@ -32,11 +32,15 @@ nlohmann::json entry_json(const CatalogueEntry& entry, const std::string& folder
   nlohmann::json files = nlohmann::json::array();
   for (const CatalogueFile& file : entry.files) {
     const auto found = find_data_file(data_folders(folder), file.spellings());
-    files.push_back({{"path", file.path}, {"address", file.address}, {"sha256", file.sha256}, {"optional", file.optional},
+    files.push_back({{"path", file.path},
+                     {"address", file.address},
+                     {"sha256", file.sha256},
+                     {"optional", file.optional},
                      {"found", found ? nlohmann::json(found->string()) : nlohmann::json()}});
   }
-  return {{"name", entry.name}, {"modality", entry.modality}, {"protocols", entry.protocols}, {"description", entry.description},
-          {"origin", entry.origin}, {"files", files}};
+  return {{"name", entry.name},           {"modality", entry.modality},
+          {"protocols", entry.protocols}, {"description", entry.description},
+          {"origin", entry.origin},       {"files", files}};
 }
 
 void run_list(const Common& common) {
@@ -64,18 +68,20 @@ std::string truth_text(const TableDataset& data) {
 void run_info(const DataArguments& arguments, const Common& common) {
   const CatalogueEntry& entry = catalogue_entry(arguments.name);
   nlohmann::json json = entry_json(entry, arguments.folder);
-  std::string text = fmt::format("{} ({})\n  {}\n  origin: {}\n  protocols: {}\n", entry.name, entry.modality, entry.description, entry.origin,
-                                 join(entry.protocols, ", "));
+  std::string text = fmt::format("{} ({})\n  {}\n  origin: {}\n  protocols: {}\n", entry.name, entry.modality, entry.description,
+                                 entry.origin, join(entry.protocols, ", "));
   for (const auto& file : json["files"]) {
     text += fmt::format("  {}{}: {}\n", file["path"].get<std::string>(), file["optional"].get<bool>() ? " (optional)" : "",
-                        !file["found"].is_null()                      ? file["found"].get<std::string>()
-                        : file["address"].get<std::string>().empty() ? "not here, and it has no public address: put it into one of the folders below"
-                                                                     : "not here; `l0gm data get " + entry.name + "` fetches it");
+                        !file["found"].is_null() ? file["found"].get<std::string>()
+                        : file["address"].get<std::string>().empty()
+                            ? "not here, and it has no public address: put it into one of the folders below"
+                            : "not here; `l0gm data get " + entry.name + "` fetches it");
   }
   if (!entry.files.empty()) {
     std::vector<std::string> folders;
     for (const auto& folder : data_folders(arguments.folder)) folders.push_back(folder.string());
-    text += fmt::format("  looked for in: {}\n", folders.empty() ? "no folder; set L0GM_DATA or --data-dir" : join(folders, ", "));
+    text +=
+        fmt::format("  looked for in: {}\n", folders.empty() ? "no folder; set L0GM_DATA or --data-dir" : join(folders, ", "));
   }
   if (entry.files.empty() && !entry.own && entry.modality == "table") {
     for (const std::string& protocol : entry.protocols.empty() ? std::vector<std::string>{""} : entry.protocols) {
@@ -103,8 +109,11 @@ void run_get(const DataArguments& arguments, const Common& common) {
 }
 
 nlohmann::json graph_json(const Graph& graph) {
-  return {{"dataset", graph.name}, {"nodes", graph.nodes}, {"edges", graph.edges()}, {"attributes", graph.attributes}, {"classes", graph.classes.size()},
-          {"train", graph.train.size()}, {"valid", graph.valid.size()}, {"test", graph.test.size()}, {"planted", graph.planted}};
+  return {{"dataset", graph.name},           {"nodes", graph.nodes},
+          {"edges", graph.edges()},          {"attributes", graph.attributes},
+          {"classes", graph.classes.size()}, {"train", graph.train.size()},
+          {"valid", graph.valid.size()},     {"test", graph.test.size()},
+          {"planted", graph.planted}};
 }
 
 // A graph as one mapped file, which `bench/peers/graph_file.py` reads too.
@@ -112,9 +121,10 @@ void store_graph(const Graph& graph, const std::string& path, const Common& comm
   write_graph(path, graph);
   nlohmann::json result = graph_json(graph);
   result["output"] = path;
-  print_result(common, result, fmt::format("{}: {} nodes, {} edges, {} attributes, {} classes{}\n", path, with_thousands(graph.nodes),
-                                           with_thousands(graph.edges()), graph.attributes, graph.classes.size(),
-                                           graph.planted.empty() ? "" : "; informative: " + join(graph.planted, ", ")));
+  print_result(common, result,
+               fmt::format("{}: {} nodes, {} edges, {} attributes, {} classes{}\n", path, with_thousands(graph.nodes),
+                           with_thousands(graph.edges()), graph.attributes, graph.classes.size(),
+                           graph.planted.empty() ? "" : "; informative: " + join(graph.planted, ", ")));
 }
 
 void run_make(const DataArguments& arguments, const Common& common) {
@@ -124,7 +134,8 @@ void run_make(const DataArguments& arguments, const Common& common) {
   options.rows = arguments.rows;
   options.split.seed = arguments.seed;
   const CatalogueEntry& entry = catalogue_entry(arguments.name);
-  const bool made = !entry.own && std::all_of(entry.files.begin(), entry.files.end(), [](const CatalogueFile& file) { return file.optional; });
+  const bool made =
+      !entry.own && std::all_of(entry.files.begin(), entry.files.end(), [](const CatalogueFile& file) { return file.optional; });
   if (!made) throw UserError(fmt::format("'{}' is not made but read; `l0gm data get` fetches it", arguments.name));
   if (entry.modality == "graph") {
     GraphOptions graph;
@@ -136,27 +147,34 @@ void run_make(const DataArguments& arguments, const Common& common) {
   write_csv(arguments.out, data.table);
   nlohmann::json result = {{"rows", data.table.rows()}, {"output", arguments.out}};
   result.update(truth_json(data));
-  print_result(common, result, fmt::format("{}: {} rows; {}\n", arguments.out, with_thousands(data.table.rows()), truth_text(data)));
+  print_result(common, result,
+               fmt::format("{}: {} rows; {}\n", arguments.out, with_thousands(data.table.rows()), truth_text(data)));
 }
 
 void run_export(const DataArguments& arguments, const Common& common) {
   const Config config = read_config(arguments.config, arguments.assignments);
   if (is_graph(config)) {
-    if (arguments.perturb) throw UserError("--perturb writes perturbed tables; a graph's attributes are perturbed by `l0gm eval --perturb`");
+    if (arguments.perturb)
+      throw UserError("--perturb writes perturbed tables; a graph's attributes are perturbed by `l0gm eval --perturb`");
     std::filesystem::create_directories(arguments.out);
-    store_graph(load_graph(config.data, config.graph), (std::filesystem::path(arguments.out) / "graph.safetensors").string(), common);
+    store_graph(load_graph(config.data, config.graph), (std::filesystem::path(arguments.out) / "graph.safetensors").string(),
+                common);
     return;
   }
   const TableDataset data = load_table(config.data, config.train.seed);
   const Schema schema = export_table(data, config.table, config.columns, config.data.types, arguments.out);
-  nlohmann::json result = {{"dataset", data.name}, {"output", arguments.out}, {"train", data.train.size()}, {"valid", data.valid.size()},
+  nlohmann::json result = {{"dataset", data.name},
+                           {"output", arguments.out},
+                           {"train", data.train.size()},
+                           {"valid", data.valid.size()},
                            {"test", data.test.size()}};
-  std::string text = fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", arguments.out, data.train.size(), data.valid.size(),
-                                 data.test.size(), data.name);
+  std::string text = fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", arguments.out, data.train.size(),
+                                 data.valid.size(), data.test.size(), data.name);
   if (arguments.perturb) {
     result["perturbed"] = export_perturbed(data, schema, static_cast<uint64_t>(config.train.seed), arguments.out);
-    text += fmt::format("{}: {} perturbed copies of test.csv, drawn by seed {}\n", (std::filesystem::path(arguments.out) / "perturbed").string(),
-                        result["perturbed"]["conditions"].size(), config.train.seed);
+    text += fmt::format("{}: {} perturbed copies of test.csv, drawn by seed {}\n",
+                        (std::filesystem::path(arguments.out) / "perturbed").string(), result["perturbed"]["conditions"].size(),
+                        config.train.seed);
   }
   print_result(common, result, text);
 }
@@ -181,16 +199,23 @@ void add_data(CLI::App& app, const Common& common) {
   get->callback([arguments, &common] { run_get(*arguments, common); });
   CLI::App* make = named("make", "write a made dataset: a table as csv, a graph as one binary file");
   make->add_option("--protocol", arguments->protocol, "its variant");
-  make->add_option("--rows", arguments->rows, "number of rows, or of nodes of planted-graph")->capture_default_str()->check(CLI::Range(int64_t{100}, int64_t{1} << 40));
-  make->add_option("--scale", arguments->scale, "products-like: size in proportion to the real graph")->capture_default_str()->check(CLI::PositiveNumber);
+  make->add_option("--rows", arguments->rows, "number of rows, or of nodes of planted-graph")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{100}, int64_t{1} << 40));
+  make->add_option("--scale", arguments->scale, "products-like: size in proportion to the real graph")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   make->add_option("--seed", arguments->seed, "of the rows")->capture_default_str()->check(CLI::NonNegativeNumber);
   make->add_option("-o,--out", arguments->out, "file to write")->required();
   make->callback([arguments, &common] { run_make(*arguments, common); });
-  CLI::App* exported = verb->add_subcommand("export", "the data of a configuration for other tools: a table's split as csv files, a graph as one file");
+  CLI::App* exported =
+      verb->add_subcommand("export",
+                           "the data of a configuration for other tools: a table's split as csv files, a graph as one file");
   exported->add_option("config", arguments->config, "configuration (TOML)")->required();
   exported->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
   exported->add_option("-o,--out", arguments->out, "folder to write")->required();
-  exported->add_flag("--perturb", arguments->perturb, "also the test rows under the twelve perturbations of `l0gm eval --perturb`");
+  exported->add_flag("--perturb", arguments->perturb,
+                     "also the test rows under the twelve perturbations of `l0gm eval --perturb`");
   exported->callback([arguments, &common] { run_export(*arguments, common); });
 }
 

@@ -16,7 +16,9 @@ namespace l0gm {
 
 void MachineFlags::add_to(CLI::App& verb) {
   verb.add_option("--device", device, "cpu or cuda")->capture_default_str();
-  verb.add_option("--threads", threads, "threads to compute with; 0: one per core")->capture_default_str()->check(CLI::NonNegativeNumber);
+  verb.add_option("--threads", threads, "threads to compute with; 0: one per core")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   verb.add_flag("--deterministic", deterministic, "deterministic kernels on devices where the fast ones are not");
 }
 
@@ -34,7 +36,7 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--json" || word == "--quiet") continue;
-    if (word.starts_with("-")) return "";  // an option that belongs behind its verb: CLI11 names it
+    if (word.starts_with("-")) return "";                              // an option that belongs behind its verb: CLI11 names it
     if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) {  // `data` and `bench` have verbs of their own
       const CLI::App* verb = app.get_subcommand(word);
       return verb->get_subcommands({}).empty() || i + 1 == argc ? "" : suggestion(*verb, argc - i, argv + i);
@@ -49,7 +51,8 @@ std::string further_help(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();  // that were given
   if (verbs.empty()) return " `l0gm --help` and `l0gm VERB --help` tell more.";
   const bool sets = verbs[0]->get_option_no_throw("--set") != nullptr;
-  return fmt::format(" `l0gm {} --help` tells more{}.", verbs[0]->get_name(), sets ? "; what a configuration may hold is set by --set section.option=value" : "");
+  return fmt::format(" `l0gm {} --help` tells more{}.", verbs[0]->get_name(),
+                     sets ? "; what a configuration may hold is set by --set section.option=value" : "");
 }
 
 int run(int argc, char** argv) {
@@ -84,8 +87,8 @@ int run(int argc, char** argv) {
 }  // namespace l0gm
 
 int main(int argc, char** argv) {
-  // Large tensors in huge pages, where the system allows it: newly mapped ones are several times as fast to fill. Read by LibTorch at its
-  // first allocation; whoever has set it keeps his choice.
+  // Large tensors in huge pages, where the system allows it: newly mapped ones are several times as fast to fill. Read by
+  // LibTorch at its first allocation; whoever has set it keeps his choice.
   setenv("THP_MEM_ALLOC_ENABLE", "1", 0);
   try {
     return l0gm::run(argc, argv);

@@ -41,26 +41,32 @@ std::unique_ptr<Predictor> open_predictor(const PredictArguments& arguments) {
     return std::make_unique<RunPredictor>(path, arguments.machine.prepare(), arguments.calibrated);
   }
   if (std::filesystem::exists(path, ignored) && arguments.machine.device != "cpu") {
-    throw UserError(fmt::format("--device {}: a compact model is served by the processor alone. Leave --device out, or give the run's "
-                                "folder.",
-                                arguments.machine.device));
+    throw UserError(
+        fmt::format("--device {}: a compact model is served by the processor alone. Leave --device out, or give the run's "
+                    "folder.",
+                    arguments.machine.device));
   }
   return std::make_unique<FilePredictor>(path, arguments.calibrated);
 }
 
 void run_predict_graph(const PredictArguments& arguments, const Common& common) {
-  if (!arguments.delimiter.empty()) throw UserError("--delimiter is for tables; a graph's is data.delimiter in its configuration");
+  if (!arguments.delimiter.empty())
+    throw UserError("--delimiter is for tables; a graph's is data.delimiter in its configuration");
   const GraphPredictor predictor(arguments.model, arguments.machine.prepare());
-  nlohmann::json result = predict_graph(predictor, arguments.input, arguments.out, {arguments.nodes, arguments.pairs, arguments.calibrated});
+  nlohmann::json result =
+      predict_graph(predictor, arguments.input, arguments.out, {arguments.nodes, arguments.pairs, arguments.calibrated});
   result["calibrated"] = arguments.calibrated;
-  print_result(common, result, fmt::format("{}: {} {} of a graph of {} nodes, {:.1f} seconds\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
-                                           predictor.predicts_links() ? "pairs" : "nodes", with_thousands(result["graph_nodes"].get<int64_t>()), result["seconds"].get<double>()));
+  print_result(common, result,
+               fmt::format("{}: {} {} of a graph of {} nodes, {:.1f} seconds\n", arguments.out,
+                           with_thousands(result["rows"].get<int64_t>()), predictor.predicts_links() ? "pairs" : "nodes",
+                           with_thousands(result["graph_nodes"].get<int64_t>()), result["seconds"].get<double>()));
 }
 
 void run_predict(PredictArguments& arguments, const Common& common) {
   if (predicts_nodes(arguments.model)) return run_predict_graph(arguments, common);
   for (const auto& [flag, value] : {std::pair("--nodes", &arguments.nodes), std::pair("--pairs", &arguments.pairs)}) {
-    if (!value->empty()) throw UserError(fmt::format("{} picks nodes of a graph, and {} is no graph's model: leave it out", flag, arguments.model));
+    if (!value->empty())
+      throw UserError(fmt::format("{} picks nodes of a graph, and {} is no graph's model: leave it out", flag, arguments.model));
   }
   const std::unique_ptr<Predictor> predictor = open_predictor(arguments);
   arguments.options.threads = arguments.machine.threads;
@@ -73,8 +79,9 @@ void run_predict(PredictArguments& arguments, const Common& common) {
   result["calibrated"] = arguments.calibrated;
   const std::string text = fmt::format("{}: {} rows, {} a second\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
                                        with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())));
-  print_result(common, result, text + told(result["unseen"], "rare or unseen categories") +
-                                   told(result["unreadable"], "not a number, read as missing"));
+  print_result(common, result,
+               text + told(result["unseen"], "rare or unseen categories") +
+                   told(result["unreadable"], "not a number, read as missing"));
 }
 
 }  // namespace
@@ -83,11 +90,16 @@ void add_predict(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* verb = app.add_subcommand("predict", "probabilities for the rows of a file, or for the nodes of a graph");
   verb->add_option("model", arguments->model, "compact model (.l0gm) or run folder")->required();
-  verb->add_option("input", arguments->input, "table with the columns the model reads, in any order; others are ignored. Graphs: a .toml whose [data] and "
-                   "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")->required();
-  verb->add_option("-o,--out", arguments->out, "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,p_linked")->required();
-  verb->add_option("--nodes", arguments->nodes, "graphs: a csv with the column `node`; only these are computed, in this order. Default: all");
-  verb->add_option("--pairs", arguments->pairs, "links: a csv with the columns `from` and `to`, the pairs of nodes that are asked about");
+  verb->add_option("input", arguments->input,
+                   "table with the columns the model reads, in any order; others are ignored. Graphs: a .toml whose [data] and "
+                   "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")
+      ->required();
+  verb->add_option("-o,--out", arguments->out, "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,p_linked")
+      ->required();
+  verb->add_option("--nodes", arguments->nodes,
+                   "graphs: a csv with the column `node`; only these are computed, in this order. Default: all");
+  verb->add_option("--pairs", arguments->pairs,
+                   "links: a csv with the columns `from` and `to`, the pairs of nodes that are asked about");
   verb->add_option("--delimiter", arguments->delimiter, "of the input; default: as in training");
   verb->add_flag("--calibrated", arguments->calibrated, "apply the stored calibrator; raw probabilities otherwise");
   arguments->machine.add_to(*verb);

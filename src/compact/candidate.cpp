@@ -18,9 +18,12 @@ Candidate::~Candidate() {
 }
 
 fs::path card_path(const fs::path& out, const fs::path& wanted) {
-  const fs::path card = !wanted.empty() ? wanted : out.extension() == ".l0gm" ? fs::path(out).replace_extension(".md") : fs::path(out.string() + ".md");
+  const fs::path card = !wanted.empty()              ? wanted
+                        : out.extension() == ".l0gm" ? fs::path(out).replace_extension(".md")
+                                                     : fs::path(out.string() + ".md");
   if (fs::absolute(card).lexically_normal() == fs::absolute(out).lexically_normal()) {
-    throw UserError(fmt::format("the model and its card would both be {}: give them different names with --out and --card", out.string()));
+    throw UserError(
+        fmt::format("the model and its card would both be {}: give them different names with --out and --card", out.string()));
   }
   return card;
 }
@@ -28,8 +31,8 @@ fs::path card_path(const fs::path& out, const fs::path& wanted) {
 nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator) {
   const nlohmann::json all = judge(predictions, calibrator);
   nlohmann::json some;
-  for (const char* key : {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary", "ece_binary_floor",
-                          "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled"}) {
+  for (const char* key : {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary",
+                          "ece_binary_floor", "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled"}) {
     if (all.contains(key)) some[key] = all[key];
   }
   return some;

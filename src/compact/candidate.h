@@ -22,7 +22,8 @@ class Candidate {
   std::filesystem::path path_;
 };
 
-// model.l0gm gets model.md; any other name keeps its end, so that no two models share a card. `wanted`: what the user named, or empty.
+// model.l0gm gets model.md; any other name keeps its end, so that no two models share a card. `wanted`: what the user named, or
+// empty.
 std::filesystem::path card_path(const std::filesystem::path& out, const std::filesystem::path& wanted);
 
 // The figures that a compact file and its card tell.

@@ -10,9 +10,9 @@ namespace l0gm {
 
 // The largest absolute difference of any class probability, over all rows that were tried.
 struct Parity {
-  double algebra = 0;           // compact against trained model, both in float64: what folding did
-  double numerics = 0;          // the file, served in float32, against the trained model in float64
-  double own_error = 0;         // the trained model in float32 against itself in float64
+  double algebra = 0;    // compact against trained model, both in float64: what folding did
+  double numerics = 0;   // the file, served in float32, against the trained model in float64
+  double own_error = 0;  // the trained model in float32 against itself in float64
   int64_t rows = 0;
   double numerics_limit() const;
 };

@@ -84,7 +84,8 @@ CatalogueEntry messy_table() {
 }
 
 CatalogueEntry ctr_like() {
-  return made_table("ctr-like", {}, "a click log of 12 identifiers, 2 counters and tags, in part told by pairs only; the last tenth is the test");
+  return made_table("ctr-like", {},
+                    "a click log of 12 identifiers, 2 counters and tags, in part told by pairs only; the last tenth is the test");
 }
 
 CatalogueEntry own_table(const std::string& name, const std::string& separator) {
@@ -108,14 +109,17 @@ CatalogueFile graph_file(const std::string& path, const std::string& hash = {}, 
   return file;
 }
 
-CatalogueEntry npz_graph(const std::string& name, const std::string& folder, const std::string& what, const std::array<std::string, 4>& hashes) {
-  CatalogueEntry entry{.name = name,
-                       .modality = "graph",
-                       .protocols = {"random60"},
-                       .description = what,
-                       .origin = "Shchur and others, Pitfalls of Graph Neural Network Evaluation, 2018; there is no public address for this "
-                                 "file and split",
-                       .files = {graph_file(fmt::format("{}/{}.npz", folder, folder), hashes[0])}};
+CatalogueEntry npz_graph(const std::string& name, const std::string& folder, const std::string& what,
+                         const std::array<std::string, 4>& hashes) {
+  CatalogueEntry entry{
+      .name = name,
+      .modality = "graph",
+      .protocols = {"random60"},
+      .description = what,
+      .origin =
+          "Shchur and others, Pitfalls of Graph Neural Network Evaluation, 2018; there is no public address for this "
+          "file and split",
+      .files = {graph_file(fmt::format("{}/{}.npz", folder, folder), hashes[0])}};
   const std::array<std::string, 3> parts = {"train", "valid", "test"};
   for (size_t i = 0; i < 3; ++i) {
     entry.files.push_back(graph_file(fmt::format("{}/split/random60/{}.csv.gz", folder, parts[i]), hashes[i + 1], true));
@@ -140,7 +144,8 @@ CatalogueEntry coauthor_cs() {
 }
 
 const std::vector<std::string>& ogb_names() {
-  static const std::vector<std::string> names = {"raw/edge", "raw/node-feat", "raw/node-label", "raw/num-node-list", "raw/num-edge-list"};
+  static const std::vector<std::string> names = {"raw/edge", "raw/node-feat", "raw/node-label", "raw/num-node-list",
+                                                 "raw/num-edge-list"};
   return names;
 }
 
@@ -149,7 +154,8 @@ CatalogueEntry ogb_graph(const std::string& name, const std::string& folder, con
                          const std::string& what) {
   CatalogueEntry entry{.name = name, .modality = "graph", .protocols = {split}, .description = what, .origin = {}, .files = {}};
   entry.origin = fmt::format(
-      "Open Graph Benchmark, ODC-BY; download http://snap.stanford.edu/ogb/data/nodeproppred/{}.zip and unpack it so that {}/raw lies in "
+      "Open Graph Benchmark, ODC-BY; download http://snap.stanford.edu/ogb/data/nodeproppred/{}.zip and unpack it so that {}/raw "
+      "lies in "
       "the data folder or in graph/ there",
       archive, folder);
   for (const std::string& file : ogb_names()) entry.files.push_back(graph_file(fmt::format("{}/{}.csv.gz", folder, file)));
@@ -163,9 +169,11 @@ CatalogueEntry arxiv_guesses() {
   CatalogueEntry entry{.name = "arxiv-guesses",
                        .modality = "graph",
                        .protocols = {"time"},
-                       .description = "ogbn-arxiv's citations, labels and split under attributes that are NOT OGB's (40 columns: guessed "
-                                      "categories); never to be compared with the leaderboard",
-                       .origin = "Open Graph Benchmark, ODC-BY, with attributes made by a language model; there is no public address",
+                       .description =
+                           "ogbn-arxiv's citations, labels and split under attributes that are NOT OGB's (40 columns: guessed "
+                           "categories); never to be compared with the leaderboard",
+                       .origin =
+                           "Open Graph Benchmark, ODC-BY, with attributes made by a language model; there is no public address",
                        .files = {}};
   const std::vector<std::pair<std::string, std::string>> files = {
       {"raw/edge", "6128cfa34df9cfcbb12f89ddf7eb2ce48e3a25cd92ac2d2e32f741ce14e9a0a0"},
@@ -190,19 +198,28 @@ CatalogueEntry made_graph(const std::string& name, const std::string& what) {
 }
 
 CatalogueEntry own_graph(const std::string& name, const std::string& what) {
-  return {.name = name, .modality = "graph", .protocols = {}, .description = "your own graph: " + what, .origin = "yours", .files = {}, .own = true};
+  return {.name = name,
+          .modality = "graph",
+          .protocols = {},
+          .description = "your own graph: " + what,
+          .origin = "yours",
+          .files = {},
+          .own = true};
 }
 
 std::vector<CatalogueEntry> graphs() {
   return {ogb_graph("ogbn-products", "ogbn_products", "sales_ranking", "products",
                     "products bought together: 2,449,029 nodes, 100 attributes, 47 classes"),
-          ogb_graph("ogbn-arxiv", "ogbn_arxiv", "time", "arxiv", "papers that cite each other: 169,343 nodes, 128 attributes, 40 classes"),
+          ogb_graph("ogbn-arxiv", "ogbn_arxiv", "time", "arxiv",
+                    "papers that cite each other: 169,343 nodes, 128 attributes, 40 classes"),
           arxiv_guesses(),
           amazon_computers(),
           coauthor_cs(),
-          made_graph("planted-graph", "32 attributes, 8 informative, and those only after aggregation; data.rows nodes, 4 classes"),
-          made_graph("products-like", "a graph of ogbn-products' size and kind, or graph.scale times it; its real labels and split where they are "
-                                      "there"),
+          made_graph("planted-graph",
+                     "32 attributes, 8 informative, and those only after aggregation; data.rows nodes, 4 classes"),
+          made_graph("products-like",
+                     "a graph of ogbn-products' size and kind, or graph.scale times it; its real labels and split where they are "
+                     "there"),
           own_graph("graph", "data.edges, data.features, data.labels; csv, tsv or npy"),
           own_graph("ogb", "data.graph, a folder in OGB's layout (raw/edge.csv.gz, …)"),
           own_graph("npz", "data.graph, an archive with CSR adjacency and attributes")};
@@ -218,7 +235,11 @@ std::vector<std::string> CatalogueFile::spellings() const {
 
 const std::vector<CatalogueEntry>& catalogue() {
   static const std::vector<CatalogueEntry> entries = [] {
-    std::vector<CatalogueEntry> all = {adult(), planted_table(), messy_table(), ctr_like(), own_table("csv", "commas (or data.delimiter)"),
+    std::vector<CatalogueEntry> all = {adult(),
+                                       planted_table(),
+                                       messy_table(),
+                                       ctr_like(),
+                                       own_table("csv", "commas (or data.delimiter)"),
                                        own_table("tsv", "tabs")};
     for (CatalogueEntry& graph : graphs()) all.push_back(std::move(graph));
     return all;
@@ -246,8 +267,9 @@ const CatalogueFile& catalogue_file(const CatalogueEntry& entry, std::string_vie
 std::string protocol_of(const CatalogueEntry& entry, const std::string& wanted) {
   if (entry.protocols.empty()) {
     if (wanted.empty()) return wanted;
-    throw UserError(fmt::format("data.protocol is '{}', but {} has no protocols: {}. Remove data.protocol.", wanted, entry.name,
-                                entry.own ? "its split comes from data.split or from data.valid and data.test" : "it has one split only"));
+    throw UserError(
+        fmt::format("data.protocol is '{}', but {} has no protocols: {}. Remove data.protocol.", wanted, entry.name,
+                    entry.own ? "its split comes from data.split or from data.valid and data.test" : "it has one split only"));
   }
   if (wanted.empty()) return entry.protocols.front();
   if (std::find(entry.protocols.begin(), entry.protocols.end(), wanted) != entry.protocols.end()) return wanted;

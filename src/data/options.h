@@ -37,22 +37,29 @@ struct DataOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("source", source, "a catalogue name (`l0gm data list`) or your own: `csv`, `tsv` for a table, `graph`, `ogb`, `npz` for a graph");
-    v("protocol", protocol, "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; `ogb`, `npz`: the folder "
+    v("source", source,
+      "a catalogue name (`l0gm data list`) or your own: `csv`, `tsv` for a table, `graph`, `ogb`, `npz` for a graph");
+    v("protocol", protocol,
+      "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; `ogb`, `npz`: the "
+      "folder "
       "below split/, where there are several");
     v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache");
-    v("train", train, "your own training file (.csv, .tsv; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`");
+    v("train", train,
+      "your own training file (.csv, .tsv; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`");
     v("valid", valid, "your own validation file; without it `data.split.valid` of the training rows (labelled nodes) is drawn");
     v("test", test, "your own test file; without it `data.split.test` of the training rows (labelled nodes) is drawn");
     v("graph", graph, "your own graph: `ogb` the folder with raw/ and split/, `npz` the archive");
     v("edges", edges, "your own graph, `graph`: csv or tsv with a header and two columns, from and to");
-    v("features", features, "the same: csv with a header, the node's name and then its numbers; or .npy [nodes, attributes], nodes are then "
+    v("features", features,
+      "the same: csv with a header, the node's name and then its numbers; or .npy [nodes, attributes], nodes are then "
       "0, 1, …");
-    v("labels", labels, "the same: csv with the columns `node`, `label` (or data.label) and perhaps data.split.column; nodes that are not in it "
+    v("labels", labels,
+      "the same: csv with the columns `node`, `label` (or data.label) and perhaps data.split.column; nodes that are not in it "
       "have no label");
     v("delimiter", delimiter, "one character; default `,` for csv and tab for tsv");
     v("label", label, "name of the label column");
-    v("types", types, "column types that override the inferred ones: `{ zip = \"categorical\", income = \"numeric\", id = \"ignore\" }`");
+    v("types", types,
+      "column types that override the inferred ones: `{ zip = \"categorical\", income = \"numeric\", id = \"ignore\" }`");
     v("rows", rows, "rows of a made dataset; nodes of `planted-graph`", at_least(100));
     v.section("split", split);
   }

@@ -14,15 +14,16 @@ enum class Damage { missing, noise, quantise, occlude };
 
 struct Perturbation {
   Damage damage = Damage::missing;
-  double amount = 0;   // share of cells; of the column's standard deviation; bits; share of the columns
-  std::string name;    // "missing-0.1"
+  double amount = 0;  // share of cells; of the column's standard deviation; bits; share of the columns
+  std::string name;   // "missing-0.1"
 };
 
 // The twelve conditions, mildest first within each kind:
 //   missing    0.1 0.3 0.5    each cell is emptied with this probability
 //   noise      0.05 0.1 0.2   numeric columns: plus a normal number of this share of the column's training deviation
 //   quantise   8 6 4          numeric columns: the nearest of 2^bits levels that lie evenly over the training range
-//   occlude    0.1 0.2 0.3    a block of this share of the columns, neighbours in the file, is emptied; each row has its own block
+//   occlude    0.1 0.2 0.3    a block of this share of the columns, neighbours in the file, is emptied; each row has its own
+//   block
 // Noise and quantisation leave cells alone that are missing or no finite number; columns that hold whole numbers in training
 // stay whole and inside the training range.
 const std::vector<Perturbation>& perturbations();

@@ -25,18 +25,20 @@ void check_shares(std::span<const double> shares) {
     sum += share;
   }
   if (sum >= 1) {
-    throw UserError(fmt::format("the held-out shares add up to {}, which leaves no row for training; change data.split.valid or "
-                                "data.split.test",
-                                shortest(sum)));
+    throw UserError(
+        fmt::format("the held-out shares add up to {}, which leaves no row for training; change data.split.valid or "
+                    "data.split.test",
+                    shortest(sum)));
   }
 }
 
 void check_parts(const std::vector<std::vector<int64_t>>& parts, std::span<const double> shares, size_t rows) {
   for (size_t k = 0; k < shares.size(); ++k) {
     if (shares[k] > 0 && parts[k + 1].empty()) {
-      throw UserError(fmt::format("a held-out share of {} of {} rows holds no row (every class keeps at least one row in "
-                                  "training); give more rows, a larger share or files of their own",
-                                  shortest(shares[k]), rows));
+      throw UserError(
+          fmt::format("a held-out share of {} of {} rows holds no row (every class keeps at least one row in "
+                      "training); give more rows, a larger share or files of their own",
+                      shortest(shares[k]), rows));
     }
   }
 }

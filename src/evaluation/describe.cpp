@@ -48,7 +48,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 
 std::string names_of(const nlohmann::json& columns, size_t most) {
   std::vector<std::string> names;
-  for (const auto& column : columns) names.push_back(fmt::format("{} ({})", column["name"].get<std::string>(), column["open_dimensions"].get<int64_t>()));
+  for (const auto& column : columns)
+    names.push_back(fmt::format("{} ({})", column["name"].get<std::string>(), column["open_dimensions"].get<int64_t>()));
   return list_some(names, most);
 }
 
@@ -111,26 +112,32 @@ std::string robustness_note(const std::vector<nlohmann::json>& results, const st
 std::string describe(const nlohmann::json& r) {
   const std::string ece = ece_key(r);
   std::string text = fmt::format("{}  ({}, {} {}, {} classes)\n", r.value("run", ""), r.value("split", ""), count(r, "rows"),
-                                 r.contains("mrr") ? "pairs of nodes" : r.contains("attributes") ? "nodes" : "rows", r.value("classes", 0));
+                                 r.contains("mrr")          ? "pairs of nodes"
+                                 : r.contains("attributes") ? "nodes"
+                                                            : "rows",
+                                 r.value("classes", 0));
   text += fmt::format("  accuracy {}   AUC {}   macro-F1 {}\n", number(r, "accuracy"), number(r, "auc"), number(r, "macro_f1"));
-  text += fmt::format("  raw         NLL {}   Brier {}   ECE {}  (a perfectly calibrated model of this size: {} ± {})\n", number(r, "nll"),
-                      number(r, "brier"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()), number(r, (ece + "_floor_sd").c_str()));
+  text += fmt::format("  raw         NLL {}   Brier {}   ECE {}  (a perfectly calibrated model of this size: {} ± {})\n",
+                      number(r, "nll"), number(r, "brier"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()),
+                      number(r, (ece + "_floor_sd").c_str()));
   text += fmt::format("  calibrated  NLL {}   Brier {}   ECE {}  ({}{})\n", number(r, "nll_scaled"), number(r, "brier_scaled"),
                       number(r, (ece + "_scaled").c_str()), r.value("calibrator", "none"),
                       r.contains("temperature") && !r["temperature"].is_null() ? ", T = " + number(r, "temperature", 3) : "");
   if (r.contains("units")) {
-    text += fmt::format("  gate        {} of {} units open ({}), {} of {} parameters remain, rule {}{}\n", count(r, "open_units"), count(r, "units"),
-                        percent(r, "active_fraction"), count(r, "parameters"), count(r, "parameters_dense"), r.value("test_rule", ""),
-                        r.value("converged", true) ? "" : ", NOT CONVERGED");
+    text += fmt::format("  gate        {} of {} units open ({}), {} of {} parameters remain, rule {}{}\n", count(r, "open_units"),
+                        count(r, "units"), percent(r, "active_fraction"), count(r, "parameters"), count(r, "parameters_dense"),
+                        r.value("test_rule", ""), r.value("converged", true) ? "" : ", NOT CONVERGED");
     if (r.contains("open_columns")) {
       const bool graph = r.contains("attributes");
-      text += fmt::format("  {}  {} of {} are read{}: {}\n", graph ? "attributes" : "columns   ", r["open_columns"].size(), count(r, "columns"),
-                          graph ? "" : " (open dimensions)", graph ? names_alone(r["open_columns"], 20) : names_of(r["open_columns"], 20));
+      text += fmt::format("  {}  {} of {} are read{}: {}\n", graph ? "attributes" : "columns   ", r["open_columns"].size(),
+                          count(r, "columns"), graph ? "" : " (open dimensions)",
+                          graph ? names_alone(r["open_columns"], 20) : names_of(r["open_columns"], 20));
     }
   }
   if (r.contains("mrr")) {
-    text += fmt::format("  ranking     MRR {}   hits@1 {}   hits@10 {}   hits@50 {}  (each link against {} pairs without one)\n", number(r, "mrr"),
-                        number(r, "hits_1"), number(r, "hits_10"), number(r, "hits_50"), count(r, "ranked_negatives"));
+    text += fmt::format("  ranking     MRR {}   hits@1 {}   hits@10 {}   hits@50 {}  (each link against {} pairs without one)\n",
+                        number(r, "mrr"), number(r, "hits_1"), number(r, "hits_10"), number(r, "hits_50"),
+                        count(r, "ranked_negatives"));
   }
   if (r.contains("rob_mu")) {
     text += fmt::format("  robust      mean over {} perturbed copies: accuracy {}   AUC {}   NLL {}\n", r["conditions"].size(),
@@ -138,20 +145,23 @@ std::string describe(const nlohmann::json& r) {
   }
   if (r.contains("planted")) {
     const size_t wrong = r["planted"]["wrong"].size();
-    text += fmt::format("  planted     {} of {} informative {} found{}{}\n", r["planted"]["found"].size(), r["planted"]["planted"].size(),
-                        r.contains("attributes") ? "attributes" : "columns",
+    text += fmt::format("  planted     {} of {} informative {} found{}{}\n", r["planted"]["found"].size(),
+                        r["planted"]["planted"].size(), r.contains("attributes") ? "attributes" : "columns",
                         wrong == 0 ? "" : fmt::format(", and {} that {} not informative", wrong, wrong == 1 ? "is" : "are"),
                         r.contains("bayes_auc") ? "; the best possible AUC is " + number(r, "bayes_auc") : "");
     if (r["planted"].contains("right_set_open")) {
-      text += fmt::format("  per row     the columns that matter for the row are open on {}, those of the other set closed on {} of the rows\n",
-                          percent(r["planted"], "right_set_open"), percent(r["planted"], "wrong_set_closed"));
+      text += fmt::format(
+          "  per row     the columns that matter for the row are open on {}, those of the other set closed on {} of the rows\n",
+          percent(r["planted"], "right_set_open"), percent(r["planted"], "wrong_set_closed"));
     }
   }
   return text;
 }
 
 std::string compare(const std::vector<nlohmann::json>& results) {
-  const auto any = [&](const char* key) { return std::any_of(results.begin(), results.end(), [&](const auto& r) { return r.contains(key); }); };
+  const auto any = [&](const char* key) {
+    return std::any_of(results.begin(), results.end(), [&](const auto& r) { return r.contains(key); });
+  };
   const bool gates = any("units"), planted = any("planted"), robust = any("rob_mu");
   const std::vector<std::string> conditions = common_conditions(results);
   std::vector<std::string> head = {"run"};
@@ -164,11 +174,12 @@ std::string compare(const std::vector<nlohmann::json>& results) {
     const std::string ece = ece_key(r);
     std::vector<std::string> row = {r.value("run", "") + (r.value("converged", true) ? "" : " (NOT CONVERGED)")};
     if (gates) {
-      row.insert(row.end(), {percent(r, "active_fraction"), count(r, "open_units"), count(r, "parameters"),
-                             r.contains("open_columns") ? fmt::format("{} of {}", r["open_columns"].size(), count(r, "columns")) : "-"});
+      row.insert(row.end(),
+                 {percent(r, "active_fraction"), count(r, "open_units"), count(r, "parameters"),
+                  r.contains("open_columns") ? fmt::format("{} of {}", r["open_columns"].size(), count(r, "columns")) : "-"});
     }
-    row.insert(row.end(), {number(r, "accuracy"), number(r, "auc"), number(r, "nll"), number(r, ece.c_str()), number(r, (ece + "_floor").c_str()),
-                           number(r, "nll_scaled"), number(r, (ece + "_scaled").c_str())});
+    row.insert(row.end(), {number(r, "accuracy"), number(r, "auc"), number(r, "nll"), number(r, ece.c_str()),
+                           number(r, (ece + "_floor").c_str()), number(r, "nll_scaled"), number(r, (ece + "_scaled").c_str())});
     if (robust) row.push_back(mean_auc(r, conditions));
     if (planted) row.push_back(r.contains("planted") ? planted_of(r) : "-");
     rows.push_back(row);

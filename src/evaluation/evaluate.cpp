@@ -13,9 +13,11 @@ namespace l0gm {
 
 namespace fs = std::filesystem;
 
-nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
+nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine,
+                            const EvaluateOptions& options) {
   const Config config = read_config(RunFolder::open(path).config(), {});
-  nlohmann::json result = is_graph(config) ? evaluate_graph_run(path, split, machine, options) : evaluate_table_run(path, split, machine, options);
+  nlohmann::json result =
+      is_graph(config) ? evaluate_graph_run(path, split, machine, options) : evaluate_table_run(path, split, machine, options);
   const nlohmann::json summary = RunFolder::open(path).read_json(path / "summary.json");
   result["projected_units"] = summary.value("projected_units", 0);
   result["converged"] = summary.value("converged", true);
@@ -25,7 +27,8 @@ nlohmann::json evaluate_run(const fs::path& path, const std::string& split, cons
   return result;
 }
 
-nlohmann::json evaluate_table_run(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
+nlohmann::json evaluate_table_run(const fs::path& path, const std::string& split, const Machine& machine,
+                                  const EvaluateOptions& options) {
   LoadedTable run = load_table_run(path, machine);
   const EncodedTable rows = load_split(run, split);
   const TableTensors tensors(rows, machine.device, dtype_of(run.config.train.precision));
@@ -42,7 +45,8 @@ nlohmann::json evaluate_table_run(const fs::path& path, const std::string& split
   return result;
 }
 
-nlohmann::json evaluate_predictions(const fs::path& path, const std::string& split, CalibratorKind calibrator, const EvaluateOptions& options) {
+nlohmann::json evaluate_predictions(const fs::path& path, const std::string& split, CalibratorKind calibrator,
+                                    const EvaluateOptions& options) {
   const bool folder = fs::is_directory(path);
   const fs::path file = folder ? path / "predictions" / (split + ".csv") : path;
   const fs::path valid = file.parent_path() / "valid.csv";

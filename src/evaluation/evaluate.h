@@ -18,11 +18,13 @@ nlohmann::json evaluate_run(const std::filesystem::path& path, const std::string
                             const EvaluateOptions& options = {});
 
 // The parts of it that are a modality's own.
-nlohmann::json evaluate_table_run(const std::filesystem::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options);
-nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options);
+nlohmann::json evaluate_table_run(const std::filesystem::path& path, const std::string& split, const Machine& machine,
+                                  const EvaluateOptions& options);
+nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::string& split, const Machine& machine,
+                                  const EvaluateOptions& options);
 
-// Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv file
-// (raw figures only).
+// Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv
+// file (raw figures only).
 nlohmann::json evaluate_predictions(const std::filesystem::path& path, const std::string& split, CalibratorKind calibrator,
                                     const EvaluateOptions& options = {});
 
@@ -30,7 +32,8 @@ nlohmann::json evaluate_predictions(const std::filesystem::path& path, const std
 nlohmann::json evaluate(const std::filesystem::path& path, const std::string& split, const Machine& machine,
                         const EvaluateOptions& options = {});
 
-// For people: one result as lines, several as one table; there the means over perturbed copies are over the conditions that all have.
+// For people: one result as lines, several as one table; there the means over perturbed copies are over the conditions that all
+// have.
 std::string describe(const nlohmann::json& result);
 std::string compare(const std::vector<nlohmann::json>& results);
 

@@ -34,13 +34,16 @@ nlohmann::json columns_of(const LoadedTable& run, const torch::Tensor& share_of_
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return dimensions[a] > dimensions[b]; });
   nlohmann::json list = nlohmann::json::array();
-  for (const size_t i : order) list.push_back({{"name", names[i]}, {"open_dimensions", dimensions[i]}, {"share_of_rows", share[i]}});
+  for (const size_t i : order)
+    list.push_back({{"name", names[i]}, {"open_dimensions", dimensions[i]}, {"share_of_rows", share[i]}});
   return list;
 }
 
 nlohmann::json quantiles(torch::Tensor fractions) {
   const torch::Tensor sorted = std::get<0>(fractions.sort());
-  const auto at_share = [&](double q) { return sorted[static_cast<int64_t>(q * static_cast<double>(sorted.numel() - 1))].item<double>(); };
+  const auto at_share = [&](double q) {
+    return sorted[static_cast<int64_t>(q * static_cast<double>(sorted.numel() - 1))].item<double>();
+  };
   return {{"p05", at_share(0.05)}, {"p50", at_share(0.5)}, {"p95", at_share(0.95)}};
 }
 
@@ -52,7 +55,8 @@ torch::Tensor gates_by_row(LoadedTable& run, const TableTensors& rows) {
     const auto batch = rows.range(begin, std::min(rows.rows(), begin + block));
     GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
     run.model->forward(*batch, pass);
-    const torch::Tensor gates = run.model->sites().empty() ? at::ones({run.model->encoder().width()}) : pass.records()[0].gated.gates.cpu();
+    const torch::Tensor gates =
+        run.model->sites().empty() ? at::ones({run.model->encoder().width()}) : pass.records()[0].gated.gates.cpu();
     parts.push_back(gates.expand({batch->codes.size(0), run.model->encoder().width()}));
   }
   return at::cat(parts);
@@ -70,11 +74,13 @@ nlohmann::json report_units(LoadedRun& run, const std::function<torch::Tensor()>
   if (site != nullptr && site->gate->has_instance_logits()) {
     const torch::Tensor open = gates().gt(0).to(torch::kFloat64);
     share = open.mean(0);
-    // The dimensions of a group are open or closed together: dimensions weighed by 1 are units weighed by cost, and any of them tells.
+    // The dimensions of a group are open or closed together: dimensions weighed by 1 are units weighed by cost, and any of them
+    // tells.
     const torch::Tensor fractions = open.mean(1);
     figures.active_cost_fraction = fractions.mean().item<double>();
     const torch::Tensor index = site->index;
-    const torch::Tensor by_unit = index.defined() ? at::zeros({site->gate->units()}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
+    const torch::Tensor by_unit =
+        index.defined() ? at::zeros({site->gate->units()}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
     figures.active_fraction = by_unit.mean().item<double>();
     figures.open_units = std::llround(by_unit.sum().item<double>());
     result["active_fraction_quantiles"] = quantiles(fractions);

@@ -52,7 +52,8 @@ nlohmann::json compare_sets(LoadedTable& run, const TableTensors& rows, const En
     wrong_closed += std::none_of(roles.sets[1 - set].begin(), roles.sets[1 - set].end(), is_open) ? 1 : 0;
   }
   const auto count = static_cast<double>(codes.rows());
-  return {{"right_set_open", static_cast<double>(right_open) / count}, {"wrong_set_closed", static_cast<double>(wrong_closed) / count}};
+  return {{"right_set_open", static_cast<double>(right_open) / count},
+          {"wrong_set_closed", static_cast<double>(wrong_closed) / count}};
 }
 
 }  // namespace
@@ -64,7 +65,10 @@ nlohmann::json compare_open(const std::vector<std::string>& planted, const nlohm
     (std::find(planted.begin(), planted.end(), name) != planted.end() ? found : wrong).push_back(name);
   }
   const auto read = static_cast<double>(open_columns.size());
-  return {{"planted", planted}, {"found", found}, {"wrong", wrong}, {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
+  return {{"planted", planted},
+          {"found", found},
+          {"wrong", wrong},
+          {"precision", read > 0 ? static_cast<double>(found.size()) / read : 0},
           {"recall", static_cast<double>(found.size()) / static_cast<double>(planted.size())}};
 }
 

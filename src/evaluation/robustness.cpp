@@ -62,7 +62,8 @@ struct Removed {
   }
 };
 
-Predictions predict_copy(LoadedTable& run, const fs::path& path, const std::vector<int64_t>& row_numbers, const Machine& machine) {
+Predictions predict_copy(LoadedTable& run, const fs::path& path, const std::vector<int64_t>& row_numbers,
+                         const Machine& machine) {
   const TextTable table = read_csv(path, {});
   std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
   std::iota(rows.begin(), rows.end(), int64_t{0});
@@ -74,16 +75,20 @@ Predictions predict_copy(LoadedTable& run, const fs::path& path, const std::vect
 
 nlohmann::json read_record(const fs::path& path) {
   if (!fs::exists(path)) {
-    throw UserError(fmt::format("{} does not exist: these predictions are not known to be of perturbed copies. Export with `l0gm data export "
-                                "--perturb` and let the peer predict that folder (peers/README.md), or leave out --perturb.",
-                                path.string()));
+    throw UserError(
+        fmt::format("{} does not exist: these predictions are not known to be of perturbed copies. Export with `l0gm data export "
+                    "--perturb` and let the peer predict that folder (peers/README.md), or leave out --perturb.",
+                    path.string()));
   }
   const nlohmann::json record = nlohmann::json::parse(read_file(path), nullptr, false);
   const bool good = record.is_object() && record.contains("conditions") && record["conditions"].is_object();
-  if (!good) throw UserError(fmt::format("{} is damaged: wanted a JSON object with \"conditions\". Copy it from the export again.", path.string()));
+  if (!good)
+    throw UserError(
+        fmt::format("{} is damaged: wanted a JSON object with \"conditions\". Copy it from the export again.", path.string()));
   for (const auto& [name, condition] : record["conditions"].items()) {
     if (condition.is_object() && condition.contains("sha256") && condition["sha256"].is_string()) continue;
-    throw UserError(fmt::format("{} is damaged: condition '{}' has no \"sha256\". Copy it from the export again.", path.string(), name));
+    throw UserError(
+        fmt::format("{} is damaged: condition '{}' has no \"sha256\". Copy it from the export again.", path.string(), name));
   }
   return record;
 }
@@ -108,8 +113,10 @@ nlohmann::json judge_perturbed(LoadedTable& run, const std::string& split, const
 
 nlohmann::json judge_perturbed_predictions(const fs::path& folder, const std::string& split) {
   if (!fs::is_directory(folder)) {
-    throw UserError(fmt::format("--perturb wants a folder with predictions/{}-<condition>.csv and perturbed.json, found the file {}. Give the "
-                                "folder, or leave out --perturb.", split, folder.string()));
+    throw UserError(fmt::format(
+        "--perturb wants a folder with predictions/{}-<condition>.csv and perturbed.json, found the file {}. Give the "
+        "folder, or leave out --perturb.",
+        split, folder.string()));
   }
   const nlohmann::json record = read_record(folder / "perturbed.json");
   const Predictions plain = read_predictions(folder / "predictions" / (split + ".csv"));
@@ -122,14 +129,19 @@ nlohmann::json judge_perturbed_predictions(const fs::path& folder, const std::st
     }
     const Predictions predictions = read_predictions(file);
     if (predictions.rows != plain.rows || predictions.labels != plain.labels) {
-      throw UserError(fmt::format("{} has other rows or labels than {}.csv beside it: it is no perturbed copy of these rows. Predict both from one "
-                                  "export.", file.string(), split));
+      throw UserError(fmt::format(
+          "{} has other rows or labels than {}.csv beside it: it is no perturbed copy of these rows. Predict both from one "
+          "export.",
+          file.string(), split));
     }
-    conditions[perturbation.name] = perturbed_figures(predictions, record["conditions"][perturbation.name]["sha256"].get<std::string>());
+    conditions[perturbation.name] =
+        perturbed_figures(predictions, record["conditions"][perturbation.name]["sha256"].get<std::string>());
   }
   if (conditions.empty()) {
-    throw UserError(fmt::format("{} has no {}-<condition>.csv. Export with `l0gm data export --perturb` and let the peer predict that folder, or "
-                                "leave out --perturb.", (folder / "predictions").string(), split));
+    throw UserError(fmt::format(
+        "{} has no {}-<condition>.csv. Export with `l0gm data export --perturb` and let the peer predict that folder, or "
+        "leave out --perturb.",
+        (folder / "predictions").string(), split));
   }
   nlohmann::json result = {{"rob_mu", mean_over_conditions(conditions)}, {"conditions", conditions}};
   if (!absent.empty()) result["missing_conditions"] = absent;

@@ -20,14 +20,16 @@ constexpr int64_t numbers_at_a_time = 16384;  // they stay in the cache
 
 template <class T>
 void mask_rows(const T* x, const int64_t* ids, int64_t rows, int64_t width, uint64_t key, float share, T scale, T* out) {
-  const int64_t block = std::max<int64_t>(1, numbers_at_a_time / std::max<int64_t>(1, width)), blocks = (rows + block - 1) / block;
+  const int64_t block = std::max<int64_t>(1, numbers_at_a_time / std::max<int64_t>(1, width)),
+                blocks = (rows + block - 1) / block;
   const int64_t parts = std::min(blocks, worthwhile_parts(rows * width * 8));
   in_parallel(parts, [&](int64_t part) {
     std::vector<float> u(static_cast<size_t>(block * width));
     for (int64_t b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) {
       const int64_t begin = b * block, count = std::min(block, rows - begin);
       fill_uniform(key, ids + begin, count, width, u.data());
-      for (int64_t i = 0; i < count * width; ++i) out[begin * width + i] = x[begin * width + i] * (u[static_cast<size_t>(i)] >= share ? scale : T{0});
+      for (int64_t i = 0; i < count * width; ++i)
+        out[begin * width + i] = x[begin * width + i] * (u[static_cast<size_t>(i)] >= share ? scale : T{0});
     }
   });
 }
@@ -40,29 +42,31 @@ torch::Tensor masked(const torch::Tensor& given, const torch::Tensor& ids, uint6
   const double scale = 1 / (1 - share);
 #ifdef L0GM_HAS_CUDA
   if (x.is_cuda() && x.scalar_type() == torch::kFloat32) {
-    cuda::mask_rows(x.data_ptr<float>(), ids.data_ptr<int64_t>(), rows, width, key, static_cast<float>(share), static_cast<float>(scale), out.data_ptr<float>(),
-                    cuda::current_stream(x.device().index()));
+    cuda::mask_rows(x.data_ptr<float>(), ids.data_ptr<int64_t>(), rows, width, key, static_cast<float>(share),
+                    static_cast<float>(scale), out.data_ptr<float>(), cuda::current_stream(x.device().index()));
     cuda::check_launch();
     return out;
   }
 #endif
   if (!x.is_cpu()) throw std::logic_error("counter_dropout: no kernel for this device");
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "counter_dropout", [&] {
-    mask_rows(x.data_ptr<scalar_t>(), ids.data_ptr<int64_t>(), rows, width, key, static_cast<float>(share), static_cast<scalar_t>(scale),
-              out.data_ptr<scalar_t>());
+    mask_rows(x.data_ptr<scalar_t>(), ids.data_ptr<int64_t>(), rows, width, key, static_cast<float>(share),
+              static_cast<scalar_t>(scale), out.data_ptr<scalar_t>());
   });
   return out;
 }
 
 class Dropout : public torch::autograd::Function<Dropout> {
  public:
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, const torch::Tensor& ids, int64_t key, double share) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, const torch::Tensor& ids,
+                               int64_t key, double share) {
     context->save_for_backward({ids});
     context->saved_data["key"] = key;
     context->saved_data["share"] = share;
     return masked(x, ids, static_cast<uint64_t>(key), share);
   }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, const torch::autograd::variable_list& gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
     const auto key = static_cast<uint64_t>(context->saved_data["key"].toInt());
     return {masked(gradients[0], context->get_saved_variables()[0], key, context->saved_data["share"].toDouble()), {}, {}, {}};
   }

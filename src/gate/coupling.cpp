@@ -6,7 +6,7 @@ namespace l0gm {
 
 namespace {
 
-constexpr double kernel_width = 0.2;       // Kumar et al. 2018
+constexpr double kernel_width = 0.2;  // Kumar et al. 2018
 constexpr int64_t soft_bins = 15;
 constexpr double soft_temperature = 0.01;  // Karandikar et al. 2021
 
@@ -31,10 +31,14 @@ torch::Tensor coupling_loss(CouplingKind kind, const torch::Tensor& log_probabil
   const torch::Tensor correct = predicted.eq(targets).to(confidence.scalar_type());
   const torch::Tensor gap = correct - confidence;
   switch (kind) {
-    case CouplingKind::none: return at::zeros({}, confidence.options());
-    case CouplingKind::mmce: return mmce(confidence, gap);
-    case CouplingKind::soft_ece: return soft_ece(confidence, gap);
-    case CouplingKind::mean_gap: return gap.mean().abs();
+    case CouplingKind::none:
+      return at::zeros({}, confidence.options());
+    case CouplingKind::mmce:
+      return mmce(confidence, gap);
+    case CouplingKind::soft_ece:
+      return soft_ece(confidence, gap);
+    case CouplingKind::mean_gap:
+      return gap.mean().abs();
   }
   return {};
 }

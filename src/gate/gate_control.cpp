@@ -14,8 +14,8 @@ namespace l0gm {
 namespace {
 
 constexpr double not_converged_above = 0.05;
-constexpr double share_memory = 0.98;      // running mean of which units are open, over about 50 steps
-constexpr double cost_tolerance = 1e-9;    // costs are sums of rounded shares
+constexpr double share_memory = 0.98;    // running mean of which units are open, over about 50 steps
+constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
 
 std::vector<double> to_vector(const torch::Tensor& tensor) {
   const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
@@ -28,8 +28,8 @@ torch::Tensor by_unit(const GatePass::Record& record, const torch::Tensor& score
   return at::zeros({record.site->gate->units()}, scores.options()).index_add_(0, record.index.flatten(), scores.flatten());
 }
 
-// First-order effect on the loss of closing each unit. Fine units: summed over the examples that have the unit before the sign is dropped,
-// as the gradient of a dimension already is.
+// First-order effect on the loss of closing each unit. Fine units: summed over the examples that have the unit before the sign is
+// dropped, as the gradient of a dimension already is.
 torch::Tensor gradient_score(const GatePass::Record& record) {
   const torch::Tensor gradient = record.probe.grad();
   return gradient.dim() == 2 ? by_unit(record, gradient).abs() : by_unit(record, gradient.abs());
@@ -50,12 +50,16 @@ void settle_control(GateOptions& options, bool control_named) {
   if (named > 1) throw UserError("gate.lambda, gate.target_active and gate.k exclude each other: name one of them");
   const ControlKind implied = options.target_active ? ControlKind::target : options.k ? ControlKind::top_k : ControlKind::lambda;
   if (control_named && named == 1 && options.control != implied) {
-    throw UserError(fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control, it follows", name_of_enum(options.control),
-                                options.lambda ? "lambda" : options.target_active ? "target_active" : "k"));
+    throw UserError(fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control, it follows",
+                                name_of_enum(options.control),
+                                options.lambda          ? "lambda"
+                                : options.target_active ? "target_active"
+                                                        : "k"));
   }
   if (!control_named || named == 1) options.control = implied;
   if (options.control == ControlKind::lambda && !options.lambda) options.lambda = GateOptions::default_lambda;
-  if (options.control == ControlKind::target && !options.target_active) throw UserError("gate.control = target needs gate.target_active");
+  if (options.control == ControlKind::target && !options.target_active)
+    throw UserError("gate.control = target needs gate.target_active");
   if (options.control == ControlKind::top_k && !options.k) throw UserError("gate.control = top-k needs gate.k");
   if (options.logits == LogitKind::fixed && options.control == ControlKind::lambda) {
     throw UserError("gate.logits = static picks a mask of a given size: set gate.target_active or gate.k, not gate.lambda");
@@ -86,13 +90,16 @@ double GateControl::target_share() const {
 double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
 
 GateState GateControl::state(GateState scheduled) const {
-  if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty() && scheduled.phase == Phase::anneal) {
+  if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty() &&
+      scheduled.phase == Phase::anneal) {
     scheduled.keep = target_now(scheduled);
   }
   return scheduled;
 }
 
-double GateControl::price() const { return options_.control == ControlKind::lambda ? options_.lambda.value_or(0) * ramp_ : price_; }
+double GateControl::price() const {
+  return options_.control == ControlKind::lambda ? options_.lambda.value_or(0) * ramp_ : price_;
+}
 
 bool GateControl::wants_probe(const GateState& state) const {
   return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && state.phase == Phase::warmup;
@@ -117,7 +124,8 @@ void GateControl::after_step(const GatePass& pass) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record& record = pass.records()[i];
     if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
-      if (wants_probe(state) && !record.probe.defined()) throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
+      if (wants_probe(state) && !record.probe.defined())
+        throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
       const torch::Tensor score = record.probe.defined() ? gradient_score(record) : by_unit(record, magnitude(record));
       scores_[i] += score.to(torch::kCPU, torch::kFloat64);
     }
@@ -126,14 +134,16 @@ void GateControl::after_step(const GatePass& pass) {
       open_share_[i].mul_(share_memory).add_(open, 1 - share_memory);
     }
   }
-  if (options_.control == ControlKind::target && state.phase == Phase::anneal && options_.logits != LogitKind::fixed && !sites_.empty()) {
+  if (options_.control == ControlKind::target && state.phase == Phase::anneal && options_.logits != LogitKind::fixed &&
+      !sites_.empty()) {
     // The price may fall below zero: a clamped one overshoots, since closed gates get no gradient that would reopen them.
     price_ += options_.control_rate * (pass.cost_fraction().item<double>() - target_now(state));
   }
 }
 
 // Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target.
-std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>& ranking, const std::vector<torch::Tensor>& weight) const {
+std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>& ranking,
+                                               const std::vector<torch::Tensor>& weight) const {
   std::vector<double> rank, cost;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const auto r = to_vector(ranking[i]), w = to_vector(weight[i]);
@@ -185,7 +195,8 @@ void GateControl::start_annealing(const GateState& state) {
 Hardening GateControl::harden(const GateState& state) {
   torch::NoGradGuard no_grad;
   Hardening result;
-  if (options_.logits == LogitKind::fixed && !picked_) throw std::logic_error("static logits: start_annealing() was never called");
+  if (options_.logits == LogitKind::fixed && !picked_)
+    throw std::logic_error("static logits: start_annealing() was never called");
   const bool project = options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed;
   std::vector<torch::Tensor> ranking, weight, masks;
   GateState step_before = state;  // top-k: what k shuts was shut before

@@ -23,7 +23,8 @@ int64_t site_number(const std::string& name) {
 GatePass::GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids)
     : state_(state), seed_(seed), step_(step), example_ids_(std::move(example_ids)) {}
 
-torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index, const torch::Tensor& ids) {
+torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index,
+                              const torch::Tensor& ids) {
   const Draw draw{seed_, step_, site_number(site.name), ids.defined() ? ids : example_ids_};
   HardConcrete gate = site.gate;
   torch::Tensor input = r, probe;

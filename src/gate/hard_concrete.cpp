@@ -11,7 +11,8 @@ namespace l0gm {
 
 namespace {
 
-// How far force() moves a logit past the threshold: enough to survive rounding, little enough to keep the ranking's neighbourhood.
+// How far force() moves a logit past the threshold: enough to survive rounding, little enough to keep the ranking's
+// neighbourhood.
 constexpr double force_margin = 0.05;
 // Noise shared by all examples of a step is drawn for this id.
 constexpr int64_t batch_id = -1;
@@ -28,7 +29,8 @@ HardConcreteImpl::HardConcreteImpl(const GateOptions& options, torch::Tensor cos
   const torch::Tensor start = at::randn({units}, torch::kFloat32).mul_(0.01).add_(logit(options.init_open));
   logits_ = register_parameter("logits", start.to(cost_.scalar_type()));
   if (has_instance_logits()) {
-    if (options.unit == UnitKind::fine) throw UserError("gate.logits = instance needs gate.unit = dimension or group; found fine");
+    if (options.unit == UnitKind::fine)
+      throw UserError("gate.logits = instance needs gate.unit = dimension or group; found fine");
     width = width > 0 ? width : units;
     const int64_t rank = options.map_rank;
     const auto real = cost_.options();
@@ -44,9 +46,12 @@ torch::Tensor HardConcreteImpl::range() const { return at::softplus(range_); }
 double HardConcreteImpl::open_logit(double tau) const {
   const double edge = std::log(-options_.gamma / options_.zeta);  // sigmoid(x) (zeta - gamma) + gamma > 0  <=>  x > edge
   switch (options_.test_rule) {
-    case TestRule::threshold: return logit(options_.pi);
-    case TestRule::median: return tau * edge;
-    case TestRule::louizos: return edge;
+    case TestRule::threshold:
+      return logit(options_.pi);
+    case TestRule::median:
+      return tau * edge;
+    case TestRule::louizos:
+      return edge;
   }
   return 0;
 }
@@ -91,7 +96,8 @@ void HardConcreteImpl::force(const torch::Tensor& open, double tau) {
   torch::NoGradGuard no_grad;
   const double edge = open_logit(tau);
   // An instance gate may sit below the edge as long as its range carries it over for the examples that need it.
-  const torch::Tensor lowest = has_instance_logits() ? edge + force_margin - range() : at::full_like(logits_, edge + force_margin);
+  const torch::Tensor lowest =
+      has_instance_logits() ? edge + force_margin - range() : at::full_like(logits_, edge + force_margin);
   const torch::Tensor opened = at::maximum(logits_, lowest), closed = logits_.clamp_max(edge - force_margin);
   if (has_instance_logits()) range_.copy_(at::where(open, range_, at::full_like(range_, -100.0)));  // closed for every input
   logits_.copy_(at::where(open, opened, closed));

@@ -9,8 +9,9 @@
 
 namespace l0gm {
 
-// Calls work(part) for the parts 0 … parts - 1 in torch's threads. at::parallel_for would be serial here: it is a header that needs the
-// caller to be compiled with OpenMP. A tensor iterator runs its loop inside the library, in the threads that all other operations use.
+// Calls work(part) for the parts 0 … parts - 1 in torch's threads. at::parallel_for would be serial here: it is a header that
+// needs the caller to be compiled with OpenMP. A tensor iterator runs its loop inside the library, in the threads that all other
+// operations use.
 template <class Work>
 void in_parallel(int64_t parts, const Work& work) {
   if (parts <= 1) {
@@ -18,7 +19,8 @@ void in_parallel(int64_t parts, const Work& work) {
     return;
   }
   const at::Tensor numbers = at::arange(parts, at::kLong);
-  at::TensorIterator iterator = at::TensorIteratorConfig().check_all_same_dtype(false).resize_outputs(false).add_output(numbers).build();
+  at::TensorIterator iterator =
+      at::TensorIteratorConfig().check_all_same_dtype(false).resize_outputs(false).add_output(numbers).build();
   iterator.for_each(
       [&](char** data, const int64_t* strides, int64_t inner, int64_t outer) {
         for (int64_t i = 0; i < inner * outer; ++i) {

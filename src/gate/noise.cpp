@@ -47,7 +47,9 @@ torch::Tensor philox_on_device(uint64_t key, const torch::Tensor& ids, int64_t b
 
 }  // namespace
 
-uint64_t key_of(const Draw& draw) { return mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site)); }
+uint64_t key_of(const Draw& draw) {
+  return mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site));
+}
 
 torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::Device device) {
   const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64);
@@ -60,7 +62,8 @@ torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device devic
   if (device.is_cuda()) {
     const torch::Tensor on_device = draw.example_ids.to(device, torch::kInt64).contiguous();
     torch::Tensor numbers = at::empty({on_device.size(0), width}, on_device.options().dtype(torch::kFloat32));
-    cuda::fill_uniform(key_of(draw), on_device.data_ptr<int64_t>(), on_device.size(0), width, numbers.data_ptr<float>(), cuda::current_stream(device.index()));
+    cuda::fill_uniform(key_of(draw), on_device.data_ptr<int64_t>(), on_device.size(0), width, numbers.data_ptr<float>(),
+                       cuda::current_stream(device.index()));
     cuda::check_launch();
     return numbers;
   }

@@ -15,9 +15,12 @@ namespace {
 // Share of the way at `x` in [0, 1]; every curve starts at 0 and ends at 1.
 double eased(double x, Curve curve) {
   switch (curve) {
-    case Curve::linear: return x;
-    case Curve::cosine: return 0.5 - 0.5 * std::cos(std::numbers::pi * x);
-    case Curve::exponential: return (std::exp(-5 * x) - 1) / (std::exp(-5.0) - 1);
+    case Curve::linear:
+      return x;
+    case Curve::cosine:
+      return 0.5 - 0.5 * std::cos(std::numbers::pi * x);
+    case Curve::exponential:
+      return (std::exp(-5 * x) - 1) / (std::exp(-5.0) - 1);
   }
   return x;
 }
@@ -26,7 +29,8 @@ double eased(double x, Curve curve) {
 
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   if (options.kind == ScheduleKind::anneal && options.warmup >= options.anneal_until) {
-    throw UserError(fmt::format("schedule.warmup = {} must end before schedule.anneal_until = {}", options.warmup, options.anneal_until));
+    throw UserError(
+        fmt::format("schedule.warmup = {} must end before schedule.anneal_until = {}", options.warmup, options.anneal_until));
   }
 }
 

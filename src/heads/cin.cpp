@@ -21,8 +21,8 @@ torch::Tensor products(const torch::Tensor& previous, const torch::Tensor& base,
 
 // The products are made again on the way back rather than kept.
 struct CinLayer : torch::autograd::Function<CinLayer> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& previous, const torch::Tensor& base,
-                               const torch::Tensor& weight) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& previous,
+                               const torch::Tensor& base, const torch::Tensor& weight) {
     context->save_for_backward({previous, base, weight});
     const int64_t fields = weight.size(0), maps = weight.size(1), step = fields_at_a_time(maps);
     torch::Tensor out = at::zeros({previous.size(0), weight.size(2)}, previous.options());
@@ -33,7 +33,8 @@ struct CinLayer : torch::autograd::Function<CinLayer> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &previous = saved[0], &base = saved[1], &weight = saved[2];
     const torch::Tensor gradient = gradients[0].contiguous();

@@ -11,8 +11,9 @@ namespace l0gm {
 // previous [elements, H'], base [elements, m], weight [m, H', H] -> [elements, H]. Differentiable.
 torch::Tensor cin_layer(const torch::Tensor& previous, const torch::Tensor& base, const torch::Tensor& weight);
 
-// Compressed interaction network: feature maps X^k_h = sum_ij W^k_hij X^{k-1}_i * X^0_j per embedding coordinate, no bias, no activation;
-// the maps of all depths, summed over coordinates, weighed into logits. Depth k is homogeneous of degree k + 1 in the embeddings.
+// Compressed interaction network: feature maps X^k_h = sum_ij W^k_hij X^{k-1}_i * X^0_j per embedding coordinate, no bias, no
+// activation; the maps of all depths, summed over coordinates, weighed into logits. Depth k is homogeneous of degree k + 1 in the
+// embeddings.
 //   rank 0   full W^k: H_k H_{k-1} m parameters, whatever the width
 //   rank L   W^k_hij = sum_l U_hil V_hjl: L H_k (H_{k-1} + m) parameters
 class CinHead : public Head {
@@ -22,16 +23,16 @@ class CinHead : public Head {
   int64_t parameters_with(const torch::Tensor& kept) const override;
   torch::Tensor pooled(const torch::Tensor& interface) const;  // [examples, all maps]
   const std::vector<int64_t>& maps() const { return maps_; }
-  torch::Tensor full_weights(size_t depth) const;              // [m, H', H], also where they are factors
+  torch::Tensor full_weights(size_t depth) const;  // [m, H', H], also where they are factors
   const torch::Tensor& output() const { return output_; }
 
  private:
   HeadShape shape_;
   std::vector<int64_t> maps_;
   int64_t rank_;
-  std::vector<torch::Tensor> weights_;          // full: [m, H', H]
-  std::vector<torch::Tensor> left_, right_;     // low rank: [H', H * L], [m, H * L]
-  torch::Tensor output_;                        // [all maps, members * outputs]
+  std::vector<torch::Tensor> weights_;       // full: [m, H', H]
+  std::vector<torch::Tensor> left_, right_;  // low rank: [H', H * L], [m, H * L]
+  torch::Tensor output_;                     // [all maps, members * outputs]
 };
 
 }  // namespace l0gm

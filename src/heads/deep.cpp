@@ -7,12 +7,14 @@
 
 namespace l0gm {
 
-DeepHead::DeepHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs, int64_t members, double dropout) : dropout_(dropout) {
+DeepHead::DeepHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs, int64_t members, double dropout)
+    : dropout_(dropout) {
   for (int64_t layer = 0; layer <= depth; ++layer) {
     const int64_t in = layer == 0 ? width : hidden, out = layer == depth ? outputs : hidden;
     const double bound = 1 / std::sqrt(static_cast<double>(in));
     weights_.push_back(register_parameter(fmt::format("weight{}", layer), at::empty({members, in, out}).uniform_(-bound, bound)));
-    if (layer < depth) biases_.push_back(register_parameter(fmt::format("bias{}", layer), at::empty({members, 1, out}).uniform_(-bound, bound)));
+    if (layer < depth)
+      biases_.push_back(register_parameter(fmt::format("bias{}", layer), at::empty({members, 1, out}).uniform_(-bound, bound)));
   }
 }
 
@@ -32,7 +34,9 @@ torch::Tensor DeepHead::forward(const torch::Tensor& interface, const Batch&, Ga
 void DeepHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {
   torch::NoGradGuard no_grad;
   torch::Tensor& first = weights_[0];
-  first.set_data((first.index_select(1, kept.to(first.device())) * values.to(first.device(), first.scalar_type()).view({1, -1, 1})).contiguous());
+  first.set_data(
+      (first.index_select(1, kept.to(first.device())) * values.to(first.device(), first.scalar_type()).view({1, -1, 1}))
+          .contiguous());
 }
 
 int64_t DeepHead::parameters_with(const torch::Tensor& kept) const {

@@ -6,8 +6,8 @@
 
 namespace l0gm {
 
-// A multi-layer perceptron with ReLU, one per member; members share the interface and are computed as one batched product. The last
-// layer has no bias: the sum of branches has one.
+// A multi-layer perceptron with ReLU, one per member; members share the interface and are computed as one batched product. The
+// last layer has no bias: the sum of branches has one.
 class DeepHead : public Head {
  public:
   DeepHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs, int64_t members, double dropout);

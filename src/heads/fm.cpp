@@ -15,7 +15,8 @@ FmHead::FmHead(HeadShape shape, bool weighted) : shape_(shape) {
   std::vector<int64_t> cell(static_cast<size_t>(fields * fields), pairs);
   int64_t pair = 0;
   for (int64_t i = 0; i < fields; ++i) {
-    for (int64_t j = i + 1; j < fields; ++j, ++pair) cell[static_cast<size_t>(i * fields + j)] = cell[static_cast<size_t>(j * fields + i)] = pair;
+    for (int64_t j = i + 1; j < fields; ++j, ++pair)
+      cell[static_cast<size_t>(i * fields + j)] = cell[static_cast<size_t>(j * fields + i)] = pair;
   }
   pair_of_cell_ = register_buffer("pair_of_cell", at::tensor(cell, torch::kInt64));
   pair_weights_ = register_parameter("pair_weights", at::randn({outputs, pairs}) * 0.01);
@@ -41,7 +42,8 @@ torch::Tensor FmHead::forward(const torch::Tensor& interface, const Batch&, Gate
 int64_t FmHead::parameters_with(const torch::Tensor& kept) const {
   const int64_t outputs = shape_.members * shape_.outputs;
   if (coordinate_weights_.defined()) {
-    return kept.narrow(0, 0, shape_.fields * shape_.width).view({shape_.fields, shape_.width}).any(0).sum().item<int64_t>() * outputs;
+    return kept.narrow(0, 0, shape_.fields * shape_.width).view({shape_.fields, shape_.width}).any(0).sum().item<int64_t>() *
+           outputs;
   }
   if (!pair_weights_.defined()) return 0;
   const int64_t fields = shape_.fields_with(kept);

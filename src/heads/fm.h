@@ -19,7 +19,7 @@ class FmHead : public Head {
   HeadShape shape_;
   torch::Tensor coordinate_weights_;  // [width, members * outputs]; undefined: all 1
   torch::Tensor pair_weights_;        // [members * outputs, pairs]; undefined: all 1
-  torch::Tensor pair_of_cell_;        // [fields * fields]: the pair of each cell of the symmetric matrix; the diagonal: behind the last
+  torch::Tensor pair_of_cell_;  // [fields * fields]: the pair of each cell of the symmetric matrix; the diagonal: behind the last
 };
 
 }  // namespace l0gm

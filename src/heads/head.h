@@ -10,7 +10,8 @@ namespace l0gm {
 // Reads the gated interface. Outputs are one logit per member for two classes, else one per class.
 class Head : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) = 0;  // [examples, members, outputs]
+  virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch,
+                                GatePass& pass) = 0;  // [examples, members, outputs]
   // Parameters that are left when only the interface dimensions of `kept` (bool [width], on the CPU) are.
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
   virtual void settle() {}  // as Encoder::settle
@@ -23,7 +24,8 @@ torch::Tensor log_probabilities(const torch::Tensor& logits);
 
 inline int64_t outputs_for(int64_t classes) { return classes == 2 ? 1 : classes; }
 
-// What all branches of a table's head are made for. The interface is `fields` embeddings of `width`, then `statistics` single numbers.
+// What all branches of a table's head are made for. The interface is `fields` embeddings of `width`, then `statistics` single
+// numbers.
 struct HeadShape {
   int64_t fields = 0, width = 0, statistics = 0;
   int64_t members = 1, outputs = 1;

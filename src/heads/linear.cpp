@@ -6,7 +6,8 @@
 
 namespace l0gm {
 
-LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& counts, const FieldEmbeddings& interface, HeadShape shape)
+LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& counts, const FieldEmbeddings& interface,
+                       HeadShape shape)
     : shape_(shape) {
   const int64_t outputs = shape.members * shape.outputs;
   terms_ = register_module("terms", std::make_shared<FieldEmbeddings>(schema, counts, outputs, StartDeviations{0, 0}));
@@ -24,8 +25,9 @@ LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& cou
     list.resize(most, static_cast<int64_t>(source.size()));
     padded.insert(padded.end(), list.begin(), list.end());
   }
-  fields_of_source_ = register_buffer("fields_of_source",
-                                      at::tensor(padded, torch::kInt64).view({static_cast<int64_t>(fields.size()), static_cast<int64_t>(most)}));
+  fields_of_source_ =
+      register_buffer("fields_of_source",
+                      at::tensor(padded, torch::kInt64).view({static_cast<int64_t>(fields.size()), static_cast<int64_t>(most)}));
   source_of_field_ = register_buffer("source_of_field", at::tensor(source, torch::kInt64));
 }
 
@@ -70,7 +72,8 @@ int64_t LinearHead::parameters_with(const torch::Tensor& kept) const {
   }
   for (int64_t f = 0; f < shape_.fields; ++f) open_field.push_back(open_source[source_of(f)]);
   int64_t count = terms_->parameters_of_terms(open_field);
-  for (int64_t s = 0; s < shape_.statistics; ++s) count += open_source[source_of(shape_.fields + s)] ? statistic_weights_.size(1) : 0;
+  for (int64_t s = 0; s < shape_.statistics; ++s)
+    count += open_source[source_of(shape_.fields + s)] ? statistic_weights_.size(1) : 0;
   return count;
 }
 
@@ -80,7 +83,8 @@ TermSumHead::TermSumHead(HeadShape shape) : shape_(shape) {
 
 torch::Tensor TermSumHead::forward(const torch::Tensor& interface, const Batch&, GatePass&) {
   const torch::Tensor statistics = interface.narrow(1, shape_.fields * shape_.width, shape_.statistics);
-  return at::addmm(shape_.embeddings(interface).sum(1), statistics, statistic_weights_).view({-1, shape_.members, shape_.outputs});
+  return at::addmm(shape_.embeddings(interface).sum(1), statistics, statistic_weights_)
+      .view({-1, shape_.members, shape_.outputs});
 }
 
 int64_t TermSumHead::parameters_with(const torch::Tensor& kept) const {

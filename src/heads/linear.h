@@ -5,9 +5,9 @@
 
 namespace l0gm {
 
-// A linear term over the raw input: a weight per category, a piecewise-linear function per number, a weight per statistic. The term of a
-// source (a column, a pair of columns) is multiplied by the largest gate of the source's units: a column that is closed at the interface
-// is closed here too.
+// A linear term over the raw input: a weight per category, a piecewise-linear function per number, a weight per statistic. The
+// term of a source (a column, a pair of columns) is multiplied by the largest gate of the source's units: a column that is closed
+// at the interface is closed here too.
 class LinearHead : public Head {
  public:
   LinearHead(const Schema& schema, const std::vector<FieldCounts>& counts, const FieldEmbeddings& interface, HeadShape shape);
@@ -15,8 +15,8 @@ class LinearHead : public Head {
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void settle() override { terms_->settle(); }
 
-  // What each field says, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], as far as gates let them
-  // through; `pass` without a record: all of it.
+  // What each field says, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], as far as
+  // gates let them through; `pass` without a record: all of it.
   struct Terms {
     torch::Tensor fields, statistics;
   };
@@ -29,16 +29,16 @@ class LinearHead : public Head {
 
  private:
   HeadShape shape_;
-  std::shared_ptr<FieldEmbeddings> terms_;    // of width members * outputs
-  torch::Tensor statistic_weights_;           // [statistics, members * outputs]
-  torch::Tensor fields_of_source_;            // [sources, most fields of one]: padded with the number of fields
+  std::shared_ptr<FieldEmbeddings> terms_;  // of width members * outputs
+  torch::Tensor statistic_weights_;         // [statistics, members * outputs]
+  torch::Tensor fields_of_source_;          // [sources, most fields of one]: padded with the number of fields
   torch::Tensor source_of_field_;
 };
 
 // The same where it is all there is: the interface holds the terms themselves, gated by column; this sums them up.
 class TermSumHead : public Head {
  public:
-  explicit TermSumHead(HeadShape shape);      // shape.width = members * outputs
+  explicit TermSumHead(HeadShape shape);  // shape.width = members * outputs
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   const torch::Tensor& statistic_weights() const { return statistic_weights_; }

@@ -25,7 +25,8 @@ LinkHead::LinkHead(int64_t width, LinkScorer scorer, int64_t hidden) : scorer_(s
 
 torch::Tensor LinkHead::forward(const torch::Tensor& interface, const Batch& base, GatePass&) {
   const auto& batch = dynamic_cast<const GraphBatch&>(base);
-  const torch::Tensor product = interface.index_select(0, batch.pairs.select(1, 0)) * interface.index_select(0, batch.pairs.select(1, 1));
+  const torch::Tensor product =
+      interface.index_select(0, batch.pairs.select(1, 0)) * interface.index_select(0, batch.pairs.select(1, 1));
   const torch::Tensor score = scorer_ == LinkScorer::dot ? at::mv(product, channel_weight_).unsqueeze(1)
                                                          : at::mm(at::relu(at::addmm(bias0_, product, weight0_)), weight1_);
   return (score + bias_).unsqueeze(2);

@@ -10,7 +10,8 @@ namespace l0gm {
 
 double place_among(double score, std::span<const double> others) {
   double place = 1;
-  for (const double other : others) place += other < score ? 0 : other == score ? 0.5 : 1;  // the last also where one is not a number
+  for (const double other : others)
+    place += other < score ? 0 : other == score ? 0.5 : 1;  // the last also where one is not a number
   return place;
 }
 
@@ -33,7 +34,8 @@ RankScores rank_scores(std::span<const double> places) {
 
 RankScores rank_scores(std::span<const double> positives, std::span<const double> negatives) {
   if (positives.empty() ? !negatives.empty() : negatives.size() % positives.size() != 0) {
-    throw std::invalid_argument(fmt::format("{} scores cannot be shared out evenly to {} links", negatives.size(), positives.size()));
+    throw std::invalid_argument(
+        fmt::format("{} scores cannot be shared out evenly to {} links", negatives.size(), positives.size()));
   }
   std::vector<double> places;
   places.reserve(positives.size());

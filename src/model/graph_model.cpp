@@ -15,11 +15,17 @@ namespace {
 
 ConvolutionKind kind_of(ModelName name) {
   switch (name) {
-    case ModelName::mlp: return ConvolutionKind::linear;
-    case ModelName::gcn: return ConvolutionKind::gcn;
-    case ModelName::sage: return ConvolutionKind::sage;
-    case ModelName::gat: return ConvolutionKind::gat;
-    default: throw UserError(fmt::format("model.name = {} reads a table, and this is a graph: take gcn, sage, gat or mlp", name_of_enum(name)));
+    case ModelName::mlp:
+      return ConvolutionKind::linear;
+    case ModelName::gcn:
+      return ConvolutionKind::gcn;
+    case ModelName::sage:
+      return ConvolutionKind::sage;
+    case ModelName::gat:
+      return ConvolutionKind::gat;
+    default:
+      throw UserError(
+          fmt::format("model.name = {} reads a table, and this is a graph: take gcn, sage, gat or mlp", name_of_enum(name)));
   }
 }
 
@@ -45,7 +51,8 @@ GraphShape shape_of(const GraphFacts& facts, const GraphModelOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<Model> make_graph_model(const GraphFacts& facts, const GraphModelOptions& options, const GateOptions& gate, uint64_t seed) {
+std::shared_ptr<Model> make_graph_model(const GraphFacts& facts, const GraphModelOptions& options, const GateOptions& gate,
+                                        uint64_t seed) {
   at::manual_seed(seed);
   auto encoder = std::make_shared<GraphEncoder>(shape_of(facts, options));
   if (options.graph.task == GraphTaskKind::links) {

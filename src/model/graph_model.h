@@ -26,6 +26,7 @@ struct GraphFacts {
 };
 
 // A graph model, its parameters drawn from `seed`.
-std::shared_ptr<Model> make_graph_model(const GraphFacts& facts, const GraphModelOptions& options, const GateOptions& gate, uint64_t seed);
+std::shared_ptr<Model> make_graph_model(const GraphFacts& facts, const GraphModelOptions& options, const GateOptions& gate,
+                                        uint64_t seed);
 
 }  // namespace l0gm

@@ -1,7 +1,7 @@
 #include "model/model.h"
 
-#include <ATen/Functions.h>
 #include <ATen/Context.h>
+#include <ATen/Functions.h>
 
 namespace l0gm {
 
@@ -10,7 +10,11 @@ constexpr int64_t interface_place = 0;  // of dropout; heads count from 1
 }
 
 Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, double interface_dropout, const GateOptions& gate)
-    : encoder_(std::move(encoder)), head_(std::move(head)), interface_dropout_(interface_dropout), unit_(gate.unit), attach_(gate.attach) {
+    : encoder_(std::move(encoder)),
+      head_(std::move(head)),
+      interface_dropout_(interface_dropout),
+      unit_(gate.unit),
+      attach_(gate.attach) {
   register_module("encoder", encoder_);
   register_module("head", head_);
   if (unit_ == UnitKind::none) return;
@@ -34,7 +38,9 @@ torch::Tensor Model::gated(const torch::Tensor& r, const Batch& batch, GatePass&
   return pass.apply(*site_, r, unit_ == UnitKind::fine ? encoder_->fine_index(batch, attach_) : torch::Tensor{});
 }
 
-torch::Tensor Model::forward(const Batch& batch, GatePass& pass) { return forward_from(encoder_->forward(batch, pass), batch, pass); }
+torch::Tensor Model::forward(const Batch& batch, GatePass& pass) {
+  return forward_from(encoder_->forward(batch, pass), batch, pass);
+}
 
 torch::Tensor Model::forward_from(const torch::Tensor& encoded, const Batch& batch, GatePass& pass) {
   torch::Tensor r = gated(encoded, batch, pass);

@@ -25,12 +25,12 @@ class Model : public torch::nn::Module {
   // Which interface dimensions some example may open: bool [width], on the CPU. Dense: all.
   torch::Tensor open_dimensions(const GateState& state) const;
   UnitKind unit() const { return unit_; }
-  // Takes the closed units of the interface out for good: what is left is dense there, computes no closed unit where the encoder can leave it
-  // out, and says the same. False: nothing was done, since gates depend on the example.
+  // Takes the closed units of the interface out for good: what is left is dense there, computes no closed unit where the encoder
+  // can leave it out, and says the same. False: nothing was done, since gates depend on the example.
   bool narrow(const GateState& state);
   // The head reads only these dimensions (int64, ascending) of an encoder that keeps its width.
   void select(const torch::Tensor& kept);
-  const torch::Tensor& selected() const { return selected_; }  // undefined: all
+  const torch::Tensor& selected() const { return selected_; }     // undefined: all
   const GateSite* interface_site() const { return site_.get(); }  // nullptr: dense there
   Encoder& encoder() { return *encoder_; }
   const Encoder& encoder() const { return *encoder_; }
@@ -58,7 +58,7 @@ bool is_gate_parameter(const std::string& name);
 void place(Model& model, torch::Device device, torch::Dtype dtype);
 
 // A table model, its parameters drawn from `seed`. The interface of `linear` are the terms themselves, and its units columns.
-std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts, const TableModelOptions& options,
-                                        const GateOptions& gate, uint64_t seed);
+std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts,
+                                        const TableModelOptions& options, const GateOptions& gate, uint64_t seed);
 
 }  // namespace l0gm

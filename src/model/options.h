@@ -22,7 +22,9 @@ struct ModelOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("name", name, "the model; its logit is the sum of: mlp: deep; linear: linear; fm: linear + pairs; wide-deep: linear + deep; deepfm: linear + "
+    v("name", name,
+      "the model; its logit is the sum of: mlp: deep; linear: linear; fm: linear + pairs; wide-deep: linear + deep; deepfm: "
+      "linear + "
       "pairs + deep; cin: cin; xdeepfm: linear + cin + deep. Graphs: gcn, sage, gat, or mlp, which hears no neighbours");
     v("width", width, "dimensions of each field's embedding", between(1, 4096));
     v("depth", depth, "hidden layers of the deep branch; graphs: layers of the encoder", between(0, 64));

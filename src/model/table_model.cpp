@@ -22,19 +22,28 @@ struct Branches {
 
 Branches branches_of(ModelName name) {
   switch (name) {
-    case ModelName::mlp: return {.deep = true};
-    case ModelName::linear: return {.linear = true};
-    case ModelName::fm: return {.linear = true, .pairs = true};
-    case ModelName::wide_deep: return {.linear = true, .deep = true};
-    case ModelName::deepfm: return {.linear = true, .pairs = true, .deep = true};
-    case ModelName::cin: return {.cin = true};
-    case ModelName::xdeepfm: return {.linear = true, .cin = true, .deep = true};
+    case ModelName::mlp:
+      return {.deep = true};
+    case ModelName::linear:
+      return {.linear = true};
+    case ModelName::fm:
+      return {.linear = true, .pairs = true};
+    case ModelName::wide_deep:
+      return {.linear = true, .deep = true};
+    case ModelName::deepfm:
+      return {.linear = true, .pairs = true, .deep = true};
+    case ModelName::cin:
+      return {.cin = true};
+    case ModelName::xdeepfm:
+      return {.linear = true, .cin = true, .deep = true};
     case ModelName::gcn:
     case ModelName::sage:
-    case ModelName::gat: break;
+    case ModelName::gat:
+      break;
   }
-  throw UserError(fmt::format("model.name = {} reads a graph, and this is a table: take mlp, linear, fm, wide-deep, deepfm, cin or xdeepfm",
-                              name_of_enum(name)));
+  throw UserError(
+      fmt::format("model.name = {} reads a graph, and this is a table: take mlp, linear, fm, wide-deep, deepfm, cin or xdeepfm",
+                  name_of_enum(name)));
 }
 
 // The sum over all pairs of fields is large where embeddings start far apart, and training would begin by undoing it.
@@ -61,8 +70,8 @@ std::shared_ptr<Model> make_linear(const Schema& schema, const std::vector<Field
 
 }  // namespace
 
-std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts, const TableModelOptions& options,
-                                        const GateOptions& gate, uint64_t seed) {
+std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts,
+                                        const TableModelOptions& options, const GateOptions& gate, uint64_t seed) {
   at::manual_seed(seed);
   const ModelOptions& model = options.model;
   const Branches branches = branches_of(model.name);
@@ -73,14 +82,16 @@ std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<
   shape.fields = static_cast<int64_t>(schema.fields.size()) - shape.statistics;
   shape.width = model.width;
   if (model.name == ModelName::linear) return make_linear(schema, counts, options, gate, shape);
-  if (branches.cin && options.cin.maps.empty()) throw UserError("cin.maps is empty: name the feature maps of each depth, such as [32, 32]");
+  if (branches.cin && options.cin.maps.empty())
+    throw UserError("cin.maps is empty: name the feature maps of each depth, such as [32, 32]");
   auto encoder = std::make_shared<FieldEmbeddings>(schema, counts, model.width, start_of(branches, options.fm));
   auto head = std::make_shared<SumHead>(weights_of_classes(schema, options), model.members);
   if (branches.linear) head->add("linear", std::make_shared<LinearHead>(schema, counts, *encoder, shape));
   if (branches.pairs) head->add("pairs", std::make_shared<FmHead>(shape, options.fm.weighted));
   if (branches.cin) head->add("cin", std::make_shared<CinHead>(shape, options.cin.maps, options.cin.rank));
   if (branches.deep) {
-    head->add("deep", std::make_shared<DeepHead>(shape.dimensions(), model.depth, model.hidden, shape.outputs, model.members, model.dropout));
+    head->add("deep", std::make_shared<DeepHead>(shape.dimensions(), model.depth, model.hidden, shape.outputs, model.members,
+                                                 model.dropout));
   }
   return std::make_shared<Model>(encoder, head, model.interface_dropout, gate);
 }

@@ -11,10 +11,11 @@ namespace l0gm {
 namespace {
 
 const std::map<DType, torch::Dtype>& dtypes() {
-  static const std::map<DType, torch::Dtype> table = {
-      {DType::f64, torch::kFloat64}, {DType::f32, torch::kFloat32}, {DType::f16, torch::kFloat16}, {DType::bf16, torch::kBFloat16},
-      {DType::i64, torch::kInt64},   {DType::i32, torch::kInt32},   {DType::i16, torch::kInt16},   {DType::i8, torch::kInt8},
-      {DType::u8, torch::kUInt8},    {DType::boolean, torch::kBool}};
+  static const std::map<DType, torch::Dtype> table = {{DType::f64, torch::kFloat64}, {DType::f32, torch::kFloat32},
+                                                      {DType::f16, torch::kFloat16}, {DType::bf16, torch::kBFloat16},
+                                                      {DType::i64, torch::kInt64},   {DType::i32, torch::kInt32},
+                                                      {DType::i16, torch::kInt16},   {DType::i8, torch::kInt8},
+                                                      {DType::u8, torch::kUInt8},    {DType::boolean, torch::kBool}};
   return table;
 }
 
@@ -27,7 +28,8 @@ DType dtype_of(const torch::Tensor& tensor) {
 
 }  // namespace
 
-void save_tensors(const std::filesystem::path& path, const TensorMap& tensors, const std::map<std::string, std::string>& metadata) {
+void save_tensors(const std::filesystem::path& path, const TensorMap& tensors,
+                  const std::map<std::string, std::string>& metadata) {
   TensorMap kept;  // holds the memory while it is written
   std::map<std::string, TensorBytes> views;
   for (const auto& [name, tensor] : tensors) {

@@ -11,12 +11,13 @@ namespace l0gm {
 using TensorMap = std::map<std::string, torch::Tensor>;
 
 struct TensorFile {
-  TensorMap tensors;                            // on the CPU, owning their memory
+  TensorMap tensors;  // on the CPU, owning their memory
   std::map<std::string, std::string> metadata;
 };
 
 // Tensors in a safetensors file (base/safetensors.h): checked, atomically written.
-void save_tensors(const std::filesystem::path& path, const TensorMap& tensors, const std::map<std::string, std::string>& metadata);
+void save_tensors(const std::filesystem::path& path, const TensorMap& tensors,
+                  const std::map<std::string, std::string>& metadata);
 TensorFile load_tensors(const std::filesystem::path& path);
 
 // Copies into tensors of the same names and shapes; anything absent, surplus or of another shape is a UserError naming `source`.

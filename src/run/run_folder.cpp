@@ -67,12 +67,14 @@ RunFolder RunFolder::open(const fs::path& path) {
     throw UserError(fmt::format("{}/run.json is damaged: train the run again, or restore the folder", path.string()));
   }
   if (record["format"].get<int64_t>() > format_version) {
-    throw UserError(fmt::format("{} was written by a newer l0gm (run format {}, this one reads up to {}): update l0gm", path.string(),
-                                record["format"].get<int64_t>(), format_version));
+    throw UserError(fmt::format("{} was written by a newer l0gm (run format {}, this one reads up to {}): update l0gm",
+                                path.string(), record["format"].get<int64_t>(), format_version));
   }
   if (record["format"].get<int64_t>() < format_version) {
-    throw UserError(fmt::format("{} was written by an older l0gm (run format {}, this one reads {}), whose tables were encoded in another way: "
-                                "train it again", path.string(), record["format"].get<int64_t>(), format_version));
+    throw UserError(fmt::format(
+        "{} was written by an older l0gm (run format {}, this one reads {}), whose tables were encoded in another way: "
+        "train it again",
+        path.string(), record["format"].get<int64_t>(), format_version));
   }
   for (const auto& [name, hash] : record["sealed"].items()) {
     if (!hash.is_string() || !fs::exists(path / name) || sha256_file(path / name) != hash.get<std::string>()) {
@@ -85,7 +87,8 @@ RunFolder RunFolder::open(const fs::path& path) {
 
 void RunFolder::lock() {
   lock_ = FileLock::try_take(path_ / "lock");
-  if (lock_ == nullptr) throw UserError(fmt::format("{} is in use by another process: wait for it, or stop it first", path_.string()));
+  if (lock_ == nullptr)
+    throw UserError(fmt::format("{} is in use by another process: wait for it, or stop it first", path_.string()));
 }
 
 void RunFolder::save_record() const { write_json(path_ / "run.json", record_); }
@@ -108,15 +111,22 @@ void RunFolder::set_finished() {
 
 void RunFolder::require_finished() const {
   if (finished()) return;
-  throw UserError(fmt::format("{} has not finished training: continue it with `l0gm train CONFIG --out {} --resume`", path_.string(),
-                              path_.string()));
+  throw UserError(fmt::format("{} has not finished training: continue it with `l0gm train CONFIG --out {} --resume`",
+                              path_.string(), path_.string()));
 }
 
 void RunFolder::append_metrics(const EpochRecord& r) const {
-  const nlohmann::ordered_json line = {{"step", r.step}, {"epoch", r.epoch}, {"phase", r.phase}, {"tau", r.tau}, {"lambda", r.lambda},
-                                       {"mu", r.mu}, {"train_loss", r.train_loss}, {"valid_nll", r.valid_nll},
+  const nlohmann::ordered_json line = {{"step", r.step},
+                                       {"epoch", r.epoch},
+                                       {"phase", r.phase},
+                                       {"tau", r.tau},
+                                       {"lambda", r.lambda},
+                                       {"mu", r.mu},
+                                       {"train_loss", r.train_loss},
+                                       {"valid_nll", r.valid_nll},
                                        {"active_fraction", r.active_fraction},
-                                       {"expected_active_fraction", r.expected_active_fraction}, {"seconds", r.seconds}};
+                                       {"expected_active_fraction", r.expected_active_fraction},
+                                       {"seconds", r.seconds}};
   std::ofstream file(metrics(), std::ios::app);
   file << line.dump() << '\n';
   if (!file.flush()) throw std::runtime_error(fmt::format("{} cannot be written", metrics().string()));
@@ -125,7 +135,8 @@ void RunFolder::append_metrics(const EpochRecord& r) const {
 void RunFolder::keep_metrics(int64_t lines) const {
   if (!fs::exists(metrics())) {
     if (lines == 0) return;
-    throw UserError(fmt::format("{} is lost though the checkpoint knows {} lines of it: the run is damaged", metrics().string(), lines));
+    throw UserError(
+        fmt::format("{} is lost though the checkpoint knows {} lines of it: the run is damaged", metrics().string(), lines));
   }
   const std::string text = read_file(metrics());
   size_t end = 0;

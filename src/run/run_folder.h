@@ -19,8 +19,8 @@ class RunFolder {
  public:
   static constexpr int format_version = 2;
 
-  // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training started
-  // (killed, or refused its configuration) is no run.
+  // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training
+  // started (killed, or refused its configuration) is no run.
   static RunFolder create(const std::filesystem::path& path);
   // An existing run: refused when it is no run, is damaged, or was written by a newer version.
   static RunFolder open(const std::filesystem::path& path);

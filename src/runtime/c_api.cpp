@@ -56,8 +56,8 @@ constexpr size_t most_rows = size_t{1} << 40, most_width = size_t{1} << 20;
 
 // One way for numbers and texts: checks what they share, then make(width, positions) gives the rows.
 template <class Make>
-l0gm_status predict(const l0gm_model* model, const l0gm_layout* layout, bool has_cells, size_t rows, float* probabilities, int64_t* counts,
-                    const Make& make) noexcept {
+l0gm_status predict(const l0gm_model* model, const l0gm_layout* layout, bool has_cells, size_t rows, float* probabilities,
+                    int64_t* counts, const Make& make) noexcept {
   if (model == nullptr) return bad_argument("the model is null");
   if (rows == 0) return L0GM_OK;
   if (probabilities == nullptr) return bad_argument("there is no memory for the probabilities: the pointer is null");
@@ -66,8 +66,8 @@ l0gm_status predict(const l0gm_model* model, const l0gm_layout* layout, bool has
     if (layout != nullptr) model->state.check_layout(layout->layout);
     const int64_t width = layout != nullptr ? layout->layout.width : static_cast<int64_t>(model->state.columns().size());
     if (!has_cells && width > 0) return bad_argument("the rows are null");
-    model->state.predict(make(width, layout != nullptr ? layout->layout.positions.data() : nullptr), static_cast<int64_t>(rows), probabilities,
-                         counts);
+    model->state.predict(make(width, layout != nullptr ? layout->layout.positions.data() : nullptr), static_cast<int64_t>(rows),
+                         probabilities, counts);
     return L0GM_OK;
   });
 }
@@ -140,16 +140,16 @@ l0gm_status l0gm_code(const l0gm_model* model, size_t column, const char* text, 
   });
 }
 
-l0gm_status l0gm_predict_numbers(const l0gm_model* model, const l0gm_layout* layout, const double* numbers, size_t rows, float* probabilities,
-                                 int64_t* counts) {
-  return predict(model, layout, numbers != nullptr, rows, probabilities, counts, [numbers](int64_t width, const int32_t* positions) {
-    return l0gm::NumberRows{numbers, width, positions};
-  });
+l0gm_status l0gm_predict_numbers(const l0gm_model* model, const l0gm_layout* layout, const double* numbers, size_t rows,
+                                 float* probabilities, int64_t* counts) {
+  return predict(model, layout, numbers != nullptr, rows, probabilities, counts,
+                 [numbers](int64_t width, const int32_t* positions) { return l0gm::NumberRows{numbers, width, positions}; });
 }
 
-l0gm_status l0gm_predict_text(const l0gm_model* model, const l0gm_layout* layout, const char* const* cells, const size_t* lengths, size_t rows,
-                              float* probabilities, int64_t* counts) {
-  return predict(model, layout, cells != nullptr, rows, probabilities, counts, [cells, lengths](int64_t width, const int32_t* positions) {
-    return l0gm::CTextRows{cells, lengths, width, positions};
-  });
+l0gm_status l0gm_predict_text(const l0gm_model* model, const l0gm_layout* layout, const char* const* cells, const size_t* lengths,
+                              size_t rows, float* probabilities, int64_t* counts) {
+  return predict(model, layout, cells != nullptr, rows, probabilities, counts,
+                 [cells, lengths](int64_t width, const int32_t* positions) {
+                   return l0gm::CTextRows{cells, lengths, width, positions};
+                 });
 }

@@ -43,7 +43,8 @@ class TensorReader {
   const TensorBytes& take(const std::string& name, DType type, const std::vector<int64_t>& shape) {
     const TensorBytes& tensor = take(name, type);
     if (tensor.shape == shape) return tensor;
-    refuse(fmt::format("tensor '{}' has the shape [{}], wanted [{}]", name, fmt::join(tensor.shape, ", "), fmt::join(shape, ", ")));
+    refuse(
+        fmt::format("tensor '{}' has the shape [{}], wanted [{}]", name, fmt::join(tensor.shape, ", "), fmt::join(shape, ", ")));
   }
 
   PackedRows rows(const std::string& name, int64_t rows, int64_t columns, DType type) {
@@ -54,7 +55,8 @@ class TensorReader {
       const TensorBytes& stored = take(name + ".scales", DType::f32, {rows});
       scales.resize(static_cast<size_t>(rows));
       if (!scales.empty()) std::memcpy(scales.data(), stored.bytes.data(), stored.bytes.size());
-      const bool sound = all_finite(DType::f32, stored.bytes) && std::all_of(scales.begin(), scales.end(), [](float s) { return s > 0; });
+      const bool sound =
+          all_finite(DType::f32, stored.bytes) && std::all_of(scales.begin(), scales.end(), [](float s) { return s > 0; });
       if (!sound) refuse(fmt::format("tensor '{}.scales' holds a scale that is not a finite number above 0", name));
     }
     return PackedRows(rows, columns, type, tensor.bytes.data(), std::move(scales));
@@ -90,12 +92,15 @@ json checked_manifest(const std::map<std::string, std::string>& metadata, const 
   json manifest = parse_manifest(text);
   const int64_t found_version = json_checks::count(manifest, "manifest", "format_version", 1);
   if (found_version > compact_format_version) {
-    refuse(fmt::format("it is of format version {}, this program reads versions up to {}: use a newer l0gm, or compact the run with this one",
-                       found_version, compact_format_version));
+    refuse(fmt::format(
+        "it is of format version {}, this program reads versions up to {}: use a newer l0gm, or compact the run with this one",
+        found_version, compact_format_version));
   }
   const std::string kind = json_checks::text(manifest, "manifest", "kind");
   if (kind == "graph") {
-    refuse("this is a graph model: `l0gm predict` serves it, with LibTorch. For look-ups of known nodes make a file with `l0gm compact RUN -o FILE --nodes all`");
+    refuse(
+        "this is a graph model: `l0gm predict` serves it, with LibTorch. For look-ups of known nodes make a file with `l0gm "
+        "compact RUN -o FILE --nodes all`");
   }
   if (kind != "table") refuse(fmt::format("it is a model of kind '{}', this program serves 'table'", kind));
   for (const auto& [key, value] : metadata) {
@@ -105,8 +110,8 @@ json checked_manifest(const std::map<std::string, std::string>& metadata, const 
   const std::string digest = json_checks::text(manifest, "manifest", "tensors_sha256");
   if (at("sha256").empty()) refuse("the metadata has no SHA-256 of the tensors");
   if (at("sha256") != digest) refuse("the manifest names another SHA-256 of the tensors than the metadata");
-  refuse_other_keys(manifest, "manifest", {"format_version", "kind", "weights", "schema", "net", "calibrator", "delimiter",
-                                           "tensors_sha256", "about"});
+  refuse_other_keys(manifest, "manifest",
+                    {"format_version", "kind", "weights", "schema", "net", "calibrator", "delimiter", "tensors_sha256", "about"});
   return manifest;
 }
 
@@ -125,10 +130,12 @@ Schema read_schema(const json& stored, TensorReader& tensors) {
 
 // What encoding a schema takes must be in proportion to what was sent, however the parts of the schema multiply.
 void check_costs(const Schema& schema) {
-  if (schema.code_slots() > limits::slots) refuse(fmt::format("a row has {} codes, {} are allowed", schema.code_slots(), limits::slots));
+  if (schema.code_slots() > limits::slots)
+    refuse(fmt::format("a row has {} codes, {} are allowed", schema.code_slots(), limits::slots));
   int64_t bits = 0;  // which codes of its fields a statistic has seen
   for (const Statistic& statistic : schema.statistics) {
-    for (const int64_t field : {statistic.first, statistic.second}) bits += field < 0 ? 0 : schema.fields[static_cast<size_t>(field)].rows();
+    for (const int64_t field : {statistic.first, statistic.second})
+      bits += field < 0 ? 0 : schema.fields[static_cast<size_t>(field)].rows();
     if (bits / 8 > limits::encoder_bytes) refuse("its statistics have keys of more codes than is allowed");
   }
   std::set<std::pair<int64_t, int64_t>> seen;
@@ -156,7 +163,8 @@ CompactHeader read_header(const json& manifest, Schema schema) {
     refuse(fmt::format("its calibrator has {} curves for {} classes", curves, classes));
   }
   const std::string delimiter = json_checks::text(manifest, "manifest", "delimiter");
-  if (delimiter.size() != 1 || !can_separate(delimiter[0])) refuse("'delimiter' must be one ASCII character, no quote and no line end");
+  if (delimiter.size() != 1 || !can_separate(delimiter[0]))
+    refuse("'delimiter' must be one ASCII character, no quote and no line end");
   header.delimiter = delimiter[0];
   header.about = json_checks::member(manifest, "manifest", "about");
   if (!header.about.is_object()) refuse("'about' must be an object");

@@ -15,17 +15,17 @@ constexpr int compact_format_version = 1;  // files of every version up to this 
 
 // What a file says beside its arrays.
 struct CompactHeader {
-  Schema schema;                 // only what the model reads
+  Schema schema;  // only what the model reads
   WeightType weights = WeightType::float32;
-  Calibrator calibrator;         // of these weights; never folded
-  char delimiter = ',';          // of the files it was trained on
-  nlohmann::json about;          // an object: provenance, gate, figures, parity; for people and reports, not for computing
+  Calibrator calibrator;  // of these weights; never folded
+  char delimiter = ',';   // of the files it was trained on
+  nlohmann::json about;   // an object: provenance, gate, figures, parity; for people and reports, not for computing
 };
 
 struct CompactFile {
   CompactHeader header;
   TableNet<PackedRows> net;
-  std::string manifest;          // the JSON text as it stands in the file
+  std::string manifest;  // the JSON text as it stands in the file
 };
 
 // Every offset, shape, type, count and hash is checked before anything is used, also against the schema; numbers must be finite.

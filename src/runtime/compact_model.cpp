@@ -14,9 +14,10 @@ class CountsLoan {
   CountsLoan(InputCounts* owner, size_t columns) : owner_(owner) {
     if (owner_ == nullptr) return;
     if (owner_->unseen.size() != columns || owner_->unreadable.size() != columns || owner_->missing.size() != columns) {
-      throw UserError(fmt::format("the counts hold {}, {} and {} numbers, wanted one each per column of the model, of which there are {}; make "
-                                  "them with empty_counts()",
-                                  owner_->unseen.size(), owner_->unreadable.size(), owner_->missing.size(), columns));
+      throw UserError(fmt::format(
+          "the counts hold {}, {} and {} numbers, wanted one each per column of the model, of which there are {}; make "
+          "them with empty_counts()",
+          owner_->unseen.size(), owner_->unreadable.size(), owner_->missing.size(), columns));
     }
     counts_ = {std::move(owner_->unseen), std::move(owner_->unreadable), std::move(owner_->missing)};
   }
@@ -36,10 +37,11 @@ class CountsLoan {
 int64_t rows_of(const ModelState& state, size_t cells, size_t probabilities, int64_t width) {
   const size_t classes = state.classes().size(), rows = probabilities / classes;
   size_t wanted = 0;
-  const bool fits = probabilities % classes == 0 && !__builtin_mul_overflow(rows, static_cast<size_t>(width), &wanted) && wanted == cells;
+  const bool fits =
+      probabilities % classes == 0 && !__builtin_mul_overflow(rows, static_cast<size_t>(width), &wanted) && wanted == cells;
   if (fits) return static_cast<int64_t>(rows);
-  throw UserError(fmt::format("{} cells and room for {} probabilities do not fit: a row has {} cells and {} probabilities", cells, probabilities,
-                              width, classes));
+  throw UserError(fmt::format("{} cells and room for {} probabilities do not fit: a row has {} cells and {} probabilities", cells,
+                              probabilities, width, classes));
 }
 
 template <class Rows, class Cell>
@@ -49,7 +51,8 @@ void predict_rows(const ModelState& state, std::span<const Cell> cells, std::spa
   const int64_t width = layout != nullptr ? layout->width : static_cast<int64_t>(state.columns().size());
   const int64_t rows = rows_of(state, cells.size(), probabilities.size(), width);
   CountsLoan loan(counts, state.columns().size());
-  state.predict(Rows{cells.data(), width, layout != nullptr ? layout->positions.data() : nullptr}, rows, probabilities.data(), loan.get());
+  state.predict(Rows{cells.data(), width, layout != nullptr ? layout->positions.data() : nullptr}, rows, probabilities.data(),
+                loan.get());
 }
 
 }  // namespace

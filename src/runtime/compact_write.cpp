@@ -37,9 +37,10 @@ class TensorWriter {
  private:
   static void check_finite(const std::string& name, const TensorBytes& tensor) {
     if (all_finite(tensor.dtype, tensor.bytes)) return;
-    throw UserError(fmt::format("the model cannot be written: '{}' has a number that is not finite as {}. Train it again (a smaller "
-                                "learning rate, or clipping), or choose other weights",
-                                name, name_of(tensor.dtype)));
+    throw UserError(
+        fmt::format("the model cannot be written: '{}' has a number that is not finite as {}. Train it again (a smaller "
+                    "learning rate, or clipping), or choose other weights",
+                    name, name_of(tensor.dtype)));
   }
 
   std::deque<RoundedMatrix> rounded_;  // a deque: tensors keep pointing at what is inside
@@ -58,8 +59,8 @@ void check_derived(const Schema& schema, const TableNet<Matrix>& net) {
   must(derived.size() == net.columns.size(), "columns are not those of the schema");
   for (size_t c = 0; c < derived.size(); ++c) {
     const NetColumn &a = derived[c], &b = net.columns[c];
-    must(a.kind == b.kind && a.column == b.column && a.code_slot == b.code_slot && a.value_slot == b.value_slot && a.slots == b.slots &&
-             a.codes == b.codes && a.bins == b.bins && a.known == b.known,
+    must(a.kind == b.kind && a.column == b.column && a.code_slot == b.code_slot && a.value_slot == b.value_slot &&
+             a.slots == b.slots && a.codes == b.codes && a.bins == b.bins && a.known == b.known,
          "a column is not that of the schema");
   }
   TableNet<Matrix> arranged;
@@ -101,7 +102,8 @@ int64_t write_compact(const std::filesystem::path& path, const CompactHeader& he
   add_statistics(header.schema, writer);
   net.visit([&](const std::string& name, const Matrix& matrix, int64_t rows, int64_t columns, ArrayKind kind) {
     if (matrix.rows != rows || matrix.columns != columns) {
-      throw std::logic_error(fmt::format("write_compact: '{}' is {} x {}, wanted {} x {}", name, matrix.rows, matrix.columns, rows, columns));
+      throw std::logic_error(
+          fmt::format("write_compact: '{}' is {} x {}, wanted {} x {}", name, matrix.rows, matrix.columns, rows, columns));
     }
     writer.add_rounded(name, matrix, dtype_of(kind, header.weights));
   });

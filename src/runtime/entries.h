@@ -12,8 +12,8 @@ namespace l0gm {
 
 // A number's rows. Formed without branches, since known values and others take turns from row to row.
 struct PickedNumber {
-  // The slot that tells missing (0), others, and known values (from least_known on) apart: that of the exact field or, without one, of the
-  // value, where nothing is known.
+  // The slot that tells missing (0), others, and known values (from least_known on) apart: that of the exact field or, without
+  // one, of the value, where nothing is known.
   int64_t exact_slot = 0;
   int64_t value_slot = 0;
   int32_t least_known = std::numeric_limits<int32_t>::max();
@@ -28,7 +28,8 @@ struct PickedNumber {
   }
   // Always picked: of the known value, of the bin, or of missing.
   int64_t first(const int32_t* codes) const {
-    const int32_t exact = codes[exact_slot], known = exact + known_shift, other = codes[value_slot];  // row_of_bin is the code itself
+    const int32_t exact = codes[exact_slot], known = exact + known_shift,
+                  other = codes[value_slot];                // row_of_bin is the code itself
     const int32_t not_known = (exact - least_known) >> 31;  // all bits, or none
     return known ^ ((known ^ other) & not_known);
   }
@@ -53,9 +54,12 @@ void each_wave(const NetColumn& column, const Frequency* frequencies, double slo
 // Calls take(row of the column's table, factor) for everything that the column's cell picks.
 // frequencies: of the column's waves; nullptr without.
 template <class Frequency, class Take>
-void each_row(const NetColumn& column, const Frequency* frequencies, const int32_t* codes, const float* slopes, const Take& take) {
+void each_row(const NetColumn& column, const Frequency* frequencies, const int32_t* codes, const float* slopes,
+              const Take& take) {
   switch (column.kind) {
-    case NetColumn::Kind::code: take(int64_t{codes[column.code_slot]}, 1.0); break;
+    case NetColumn::Kind::code:
+      take(int64_t{codes[column.code_slot]}, 1.0);
+      break;
     case NetColumn::Kind::several:
       for (int64_t s = column.code_slot; s < column.code_slot + column.slots; ++s) {
         if (slopes[s] != 0) take(int64_t{codes[s]}, static_cast<double>(slopes[s]));

@@ -4,7 +4,8 @@
 
 namespace l0gm {
 
-FilePredictor::FilePredictor(const std::filesystem::path& path, bool calibrated) : FilePredictor(read_compact(path), calibrated) {}
+FilePredictor::FilePredictor(const std::filesystem::path& path, bool calibrated)
+    : FilePredictor(read_compact(path), calibrated) {}
 
 FilePredictor::FilePredictor(CompactFile file, bool calibrated)
     : state_(std::move(file), CompactModel::Options{.threads = 1, .calibrated = calibrated}) {}

@@ -1,5 +1,5 @@
-// Highway compiles this file once per instruction set; headers only, so which one runs is chosen here. Everything but these sets is left
-// out, and the plain one is compiled too, so that any processor can be served and tests can compare.
+// Highway compiles this file once per instruction set; headers only, so which one runs is chosen here. Everything but these sets
+// is left out, and the plain one is compiled too, so that any processor can be served and tests can compare.
 #define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_NEON | HWY_EMU128 | HWY_SCALAR))
 #define HWY_COMPILE_ALL_ATTAINABLE
 #define HWY_DISABLE_PCLMUL_AES  // not used: no reason to ask a processor for them
@@ -49,23 +49,30 @@ namespace {
 const Kernels* compiled(InstructionSet set) {
   switch (set) {
 #if HWY_TARGETS & HWY_AVX3
-    case InstructionSet::avx512: return &N_AVX3::table;
+    case InstructionSet::avx512:
+      return &N_AVX3::table;
 #endif
 #if HWY_TARGETS & HWY_AVX2
-    case InstructionSet::avx2: return &N_AVX2::table;
+    case InstructionSet::avx2:
+      return &N_AVX2::table;
 #endif
 #if HWY_TARGETS & HWY_SSE4
-    case InstructionSet::sse4: return &N_SSE4::table;
+    case InstructionSet::sse4:
+      return &N_SSE4::table;
 #endif
 #if HWY_TARGETS & HWY_NEON
-    case InstructionSet::neon: return &N_NEON::table;
+    case InstructionSet::neon:
+      return &N_NEON::table;
 #endif
 #if HWY_TARGETS & HWY_EMU128
-    case InstructionSet::plain: return &N_EMU128::table;
+    case InstructionSet::plain:
+      return &N_EMU128::table;
 #elif HWY_TARGETS & HWY_SCALAR
-    case InstructionSet::plain: return &N_SCALAR::table;
+    case InstructionSet::plain:
+      return &N_SCALAR::table;
 #endif
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -76,7 +83,8 @@ bool on_this_processor(InstructionSet set) {
   const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512cd");
   if (set == InstructionSet::sse4) return sse4;
   if (set == InstructionSet::avx2) return avx2;
   if (set == InstructionSet::avx512) return avx512;
@@ -88,16 +96,21 @@ bool on_this_processor(InstructionSet set) {
 
 Storage storage_of(DType type) {
   switch (type) {
-    case DType::f32: return Storage::float32;
-    case DType::bf16: return Storage::bfloat16;
-    case DType::i8: return Storage::int8;
-    default: throw std::logic_error("no kernel reads rows of this type");
+    case DType::f32:
+      return Storage::float32;
+    case DType::bf16:
+      return Storage::bfloat16;
+    case DType::i8:
+      return Storage::int8;
+    default:
+      throw std::logic_error("no kernel reads rows of this type");
   }
 }
 
 const Kernels& kernels_of(InstructionSet set) {
   const Kernels* found = compiled(set);
-  if (found == nullptr || !on_this_processor(set)) throw std::logic_error("instructions that are not compiled in or not on this processor");
+  if (found == nullptr || !on_this_processor(set))
+    throw std::logic_error("instructions that are not compiled in or not on this processor");
   return *found;
 }
 

@@ -15,8 +15,8 @@ namespace l0gm::kernels {
 constexpr int64_t lanes = 16;  // of float in the widest vectors
 constexpr int64_t padded(int64_t count) { return (count + lanes - 1) / lanes * lanes; }
 
-// Tables of PackedRows. A column with codes adds one row of its table to a sum, one with numbers (without waves) one or two. int8 rows have
-// scales.
+// Tables of PackedRows. A column with codes adds one row of its table to a sum, one with numbers (without waves) one or two. int8
+// rows have scales.
 struct CodeTable {
   int64_t slot = 0;
   const std::byte* rows = nullptr;
@@ -33,23 +33,24 @@ struct Entry {
   float factor;
 };
 
-// For each row of the block:  sum = base + rows of tables + factor * row of entries;  all that is `least` or less becomes `least`.
-struct RowSums {                    // what stays from block to block
+// For each row of the block:  sum = base + rows of tables + factor * row of entries;  all that is `least` or less becomes
+// `least`.
+struct RowSums {  // what stays from block to block
   int64_t columns = 0;
   std::span<const CodeTable> code_tables;
   std::span<const NumberTable> number_tables;
-  int64_t row_bytes = 0;            // of all tables
+  int64_t row_bytes = 0;  // of all tables
   int64_t entry_stride = 0;
-  const float* base = nullptr;      // aligned
-  const float* least = nullptr;     // aligned
-  int64_t out_stride = 0;           // out: sums, padded(columns) floats per row …
-  const float* weights = nullptr;   // … or, with weights (`logits` aligned rows), out[l] = <row l of weights, sum> instead
+  const float* base = nullptr;     // aligned
+  const float* least = nullptr;    // aligned
+  int64_t out_stride = 0;          // out: sums, padded(columns) floats per row …
+  const float* weights = nullptr;  // … or, with weights (`logits` aligned rows), out[l] = <row l of weights, sum> instead
   int64_t weight_stride = 0;
   int64_t logits = 0;
 };
 struct RowBlock {
   int64_t rows = 0;
-  const int32_t* codes = nullptr;   // encoded rows
+  const int32_t* codes = nullptr;  // encoded rows
   const float* slopes = nullptr;
   int64_t code_stride = 0, slope_stride = 0;
   const Entry* entries = nullptr;   // those of row r begin at entries + r * entry_stride
@@ -66,7 +67,7 @@ struct Dense {
   const float* bias = nullptr;         // padded
   const float* in = nullptr;
   int64_t in_stride = 0;
-  float* out = nullptr;                // padded(outputs) floats per row
+  float* out = nullptr;  // padded(outputs) floats per row
   int64_t out_stride = 0;
 };
 
@@ -96,7 +97,7 @@ struct CinDepth {
   const std::byte* weights = nullptr;
   int64_t weight_stride = 0;
   const float* scales = nullptr;
-  float* out = nullptr;             // `maps` rows of grid.width
+  float* out = nullptr;  // `maps` rows of grid.width
 };
 
 enum class Storage { float32, bfloat16, int8 };

@@ -50,8 +50,8 @@ HWY_INLINE void add_first_row(Vector (&sum)[count], const Table& table, int64_t 
   }
 }
 
-// Few numbers need their direction, and which do is anyone's guess: they are noted, and added once all first rows are. Asking each time
-// would make the processor guess wrong, which costs as much as several rows.
+// Few numbers need their direction, and which do is anyone's guess: they are noted, and added once all first rows are. Asking
+// each time would make the processor guess wrong, which costs as much as several rows.
 template <class T, int count>
 HWY_INLINE void add_numbers(Vector (&sum)[count], const RowSums& sums, int64_t begin, const int32_t* codes, const float* slopes) {
   constexpr size_t most = 32;
@@ -85,7 +85,8 @@ HWY_NOINLINE void sum_chunk(const RowSums& sums, const RowBlock& block, float* o
     add_numbers<T, count>(sum, sums, begin, codes, block.slopes + r * block.slope_stride);
     if (block.counts != nullptr) {
       const Entry* entry = block.entries + r * sums.entry_stride;
-      for (const Entry* end = entry + block.counts[r]; entry != end; ++entry) add_row<T, count>(sum, entry->row, begin, entry->factor);
+      for (const Entry* end = entry + block.counts[r]; entry != end; ++entry)
+        add_row<T, count>(sum, entry->row, begin, entry->factor);
     }
     for (int i = 0; i < count; ++i) sum[i] = hn::Max(sum[i], hn::Load(Floats(), sums.least + begin + i * vector_lanes));
     if (sums.weights != nullptr) {
@@ -120,8 +121,8 @@ void sum_rows(const RowSums& sums, const RowBlock& block, float* out) {
   }
 }
 
-// `rows` rows of the block times `count` vectors of outputs, from row `row` and output `begin` on. Every row's sums are formed in the same
-// order whatever the tile, so that a row's result does not depend on its neighbours.
+// `rows` rows of the block times `count` vectors of outputs, from row `row` and output `begin` on. Every row's sums are formed in
+// the same order whatever the tile, so that a row's result does not depend on its neighbours.
 template <class T, int rows, int count>
 HWY_INLINE void dense_tile(const Dense& layer, int64_t row, int64_t begin) {
   Vector sum[rows][count];

@@ -103,9 +103,9 @@ json net_to_json(const TableNet<Matrix>& net, const Schema& schema) {
   if (net.cin.present) result["cin"] = {{"maps", net.cin.maps}};
   if (net.gate.present) {
     const NetGate<Matrix>& gate = net.gate;
-    result["gate"] = {{"gates", gate.gates}, {"rank", gate.rank},   {"step", gate.step}, {"threshold", gate.threshold},
-                      {"scale", gate.scale}, {"gamma", gate.gamma}, {"zeta", gate.zeta}, {"begin", gate.gate_begin},
-                      {"of_unit", gate.gate_of_unit}};
+    result["gate"] = {{"gates", gate.gates},         {"rank", gate.rank},        {"step", gate.step},
+                      {"threshold", gate.threshold}, {"scale", gate.scale},      {"gamma", gate.gamma},
+                      {"zeta", gate.zeta},           {"begin", gate.gate_begin}, {"of_unit", gate.gate_of_unit}};
   }
   return result;
 }

@@ -5,7 +5,8 @@
 #include "base/json_checks.h"
 #include "runtime/manifest.h"
 
-// Reading the shape of a net. Nothing here is believed: kinds, slots and numbers of codes come from the schema, offsets from arrange().
+// Reading the shape of a net. Nothing here is believed: kinds, slots and numbers of codes come from the schema, offsets from
+// arrange().
 namespace l0gm {
 namespace {
 
@@ -76,7 +77,8 @@ void read_columns(const Json& json, const Schema& schema, const Tensors& tensors
     column.waves = count(list[c], where, "waves", 0, limits::waves);
     const bool read = column.folded || column.units > 0;
     if (column.waves % 2 != 0 || (column.waves > 0) != (read && periodic[static_cast<size_t>(column.column)])) {
-      refuse(where, fmt::format("it has {} waves, wanted an even number, above 0 just for a periodic column that is read", column.waves));
+      refuse(where, fmt::format("it has {} waves, wanted an even number, above 0 just for a periodic column that is read",
+                                column.waves));
     }
     if (column.units > 0) check_unit_table(tensors, c, column, where);
     tables += column.units > 0 ? 1 : 0;
@@ -87,7 +89,8 @@ void read_columns(const Json& json, const Schema& schema, const Tensors& tensors
   net.statistic_slots = statistic_slots_of(schema);
   if (json.contains("statistics")) {
     net.statistic_slots = counts(json, "net", "statistics", 0, limits::slots);
-    if (!are_statistic_slots(net.statistic_slots, schema)) refuse("net", "'statistics' are not the slots of the schema's, once or twice each and ascending");
+    if (!are_statistic_slots(net.statistic_slots, schema))
+      refuse("net", "'statistics' are not the slots of the schema's, once or twice each and ascending");
   }
 }
 
@@ -100,10 +103,13 @@ void read_grid(const Json& json, Net& net) {
   check_product(net.grid_fields, net.grid_coordinates, limits::grid, "grid", "places");
   const int64_t size = net.grid_fields * net.grid_coordinates;
   const std::vector<int64_t> places = counts(grid, "grid", "places", -1, size - 1);
-  if (places.size() != net.units.size()) refuse("grid", fmt::format("it places {} units, there are {}", places.size(), net.units.size()));
+  if (places.size() != net.units.size())
+    refuse("grid", fmt::format("it places {} units, there are {}", places.size(), net.units.size()));
   const auto placed = static_cast<int64_t>(std::count_if(places.begin(), places.end(), [](int64_t place) { return place >= 0; }));
-  if (net.grid_fields > placed || net.grid_coordinates > placed) {  // so that working memory is backed by units, and these by tensors
-    refuse("grid", fmt::format("{} fields and {} coordinates for {} units that lie on it", net.grid_fields, net.grid_coordinates, placed));
+  if (net.grid_fields > placed ||
+      net.grid_coordinates > placed) {  // so that working memory is backed by units, and these by tensors
+    refuse("grid", fmt::format("{} fields and {} coordinates for {} units that lie on it", net.grid_fields, net.grid_coordinates,
+                               placed));
   }
   std::vector<bool> taken(static_cast<size_t>(size), false);
   for (size_t u = 0; u < places.size(); ++u) {
@@ -129,7 +135,8 @@ void read_pairs_and_cin(const Json& json, Net& net) {
     refuse_other_keys(cin, "cin", {"maps"});
     net.cin.maps = counts(cin, "cin", "maps", 1, limits::grid);
     if (static_cast<int64_t>(net.cin.maps.size()) > limits::layers) refuse("cin", "it has too many depths");
-    for (const int64_t maps : net.cin.maps) check_product(maps, net.grid_coordinates, limits::grid, "cin", "coordinates of feature maps");
+    for (const int64_t maps : net.cin.maps)
+      check_product(maps, net.grid_coordinates, limits::grid, "cin", "coordinates of feature maps");
     net.cin.weights.resize(net.cin.maps.size());
     net.cin.pooled.resize(net.cin.maps.size());
   }
@@ -154,7 +161,8 @@ void read_gate(const Json& json, Net& net) {
   gate.gate_begin = counts(stored, "gate", "begin", 0, listed);
   const std::vector<int64_t>& begin = gate.gate_begin;
   if (begin.size() != net.units.size() + 1) {
-    refuse("gate", fmt::format("'begin' holds {} numbers, {} units need one more than there are units", begin.size(), net.units.size()));
+    refuse("gate",
+           fmt::format("'begin' holds {} numbers, {} units need one more than there are units", begin.size(), net.units.size()));
   }
   if (begin.front() != 0 || begin.back() != listed || !std::is_sorted(begin.begin(), begin.end())) {
     refuse("gate", "'begin' does not rise from 0 to the length of 'of_unit'");
@@ -164,7 +172,8 @@ void read_gate(const Json& json, Net& net) {
 }  // namespace
 
 TableNet<PackedRows> net_from_json(const nlohmann::json& json, const Schema& schema, const Tensors& tensors) {
-  refuse_other_keys(json, "net", {"members", "outputs", "hidden", "layers", "columns", "statistics", "grid", "pairs", "cin", "gate"});
+  refuse_other_keys(json, "net",
+                    {"members", "outputs", "hidden", "layers", "columns", "statistics", "grid", "pairs", "cin", "gate"});
   Net net;
   read_sizes(json, schema, net);
   read_layers(json, net);

@@ -11,9 +11,9 @@
 namespace l0gm {
 namespace {
 
-constexpr size_t stack_bytes = 32768;         // working memory up to this size lies on the caller's stack
-constexpr int64_t rows_for_threads = 2048;    // fewer are done before another thread wakes
-constexpr int64_t rows_at_once = 128;         // that a thread takes of what is left
+constexpr size_t stack_bytes = 32768;       // working memory up to this size lies on the caller's stack
+constexpr int64_t rows_for_threads = 2048;  // fewer are done before another thread wakes
+constexpr int64_t rows_at_once = 128;       // that a thread takes of what is left
 
 template <class Function>
 void each_kind(RowEncoder::Counts& counts, const Function& function) {
@@ -28,11 +28,13 @@ void clear(RowEncoder::Counts& counts) {
 
 }  // namespace
 
-void ModelState::encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte*) const {
+void ModelState::encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+                        std::byte*) const {
   encoder_.encode(rows.cells + row * rows.width, codes, slopes, counts, rows.positions);
 }
 
-void ModelState::encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte*) const {
+void ModelState::encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+                        std::byte*) const {
   encoder_.encode_numbers(rows.numbers + row * rows.width, codes, slopes, counts, rows.positions);
 }
 
@@ -61,8 +63,9 @@ void ModelState::finish_row(const float* logits, double* row, float* probabiliti
     probabilities[c] = static_cast<float>(row[c]);
   }
   if (!finite) {
-    throw NotFiniteError("the model gives no finite probability for a row: its weights are too large. The file was forged or made of a "
-                         "run that had diverged; compact another run");
+    throw NotFiniteError(
+        "the model gives no finite probability for a row: its weights are too large. The file was forged or made of a "
+        "run that had diverged; compact another run");
   }
 }
 
@@ -75,7 +78,8 @@ void ModelState::work(const Rows& rows, int64_t begin, int64_t end, float* proba
   auto* const row = reinterpret_cast<double*>(memory + shape_.row);
   for (int64_t first = begin; first < end; first += shape_.block) {
     const int64_t count = std::min(shape_.block, end - first);
-    for (int64_t i = 0; i < count; ++i) encode(rows, first + i, codes + i * code_slots_, slopes + i * slope_slots_, counts, memory);
+    for (int64_t i = 0; i < count; ++i)
+      encode(rows, first + i, codes + i * code_slots_, slopes + i * slope_slots_, counts, memory);
     program_.logits(codes, code_slots_, slopes, slope_slots_, count, logits, memory + shape_.program);
     for (int64_t i = 0; i < count; ++i) finish_row(logits + i * logits_, row, probabilities + (first + i) * class_count_);
   }

@@ -48,7 +48,8 @@ ModelState::Shape ModelState::shape_of(const Schema& schema, const TableProgram&
   Shape shape;
   const auto slots = [](int64_t count) { return static_cast<size_t>(count) * sizeof(float); };
   const size_t row_bytes = slots(schema.code_slots()) + slots(schema.slope_slots());
-  shape.block = std::clamp<int64_t>(static_cast<int64_t>(most_block_bytes / std::max<size_t>(row_bytes, 1)), 1, TableProgram::block_rows);
+  shape.block =
+      std::clamp<int64_t>(static_cast<int64_t>(most_block_bytes / std::max<size_t>(row_bytes, 1)), 1, TableProgram::block_rows);
   size_t end = 0;
   const auto place = [&end](size_t bytes) {  // every part begins on a cache line
     const size_t begin = end;
@@ -63,8 +64,8 @@ ModelState::Shape ModelState::shape_of(const Schema& schema, const TableProgram&
   shape.program = place(program.workspace_bytes());
   shape.bytes = end;
   if (end > most_desk_bytes) {
-    throw UserError(fmt::format("the model needs {} bytes of working memory per thread, {} are allowed; compact a smaller one", end,
-                                most_desk_bytes));
+    throw UserError(fmt::format("the model needs {} bytes of working memory per thread, {} are allowed; compact a smaller one",
+                                end, most_desk_bytes));
   }
   return shape;
 }
@@ -77,7 +78,8 @@ void ModelState::fill_desks(int threads) {
 
 size_t ModelState::memory_bytes() const {
   size_t bytes = 0;
-  program_.net().visit([&bytes](const std::string&, const PackedRows& rows, int64_t, int64_t, ArrayKind) { bytes += rows.bytes(); });
+  program_.net().visit(
+      [&bytes](const std::string&, const PackedRows& rows, int64_t, int64_t, ArrayKind) { bytes += rows.bytes(); });
   return bytes;
 }
 
@@ -106,24 +108,27 @@ RowLayout ModelState::layout(std::span<const std::string> names) const {
     if (found == places.end()) {
       absent.push_back(fmt::format("'{}'.{}", column, did_you_mean(column, names)));
     } else if (times.at(column) > 1) {
-      throw UserError(fmt::format("column '{}' is there {} times; name every column that the model reads once", column, times.at(column)));
+      throw UserError(
+          fmt::format("column '{}' is there {} times; name every column that the model reads once", column, times.at(column)));
     } else {
       layout.positions.push_back(found->second);
     }
   }
   if (absent.empty()) return layout;
   const std::span<const std::string> first = std::span(absent).first(std::min<size_t>(absent.size(), 12));
-  throw UserError(fmt::format("{} of the {} columns that the model reads are not among the {} given: {} Add them; a cell may be empty where "
-                              "the value is missing.",
-                              absent.size(), columns_.size(), names.size(), join(first, " ")));
+  throw UserError(
+      fmt::format("{} of the {} columns that the model reads are not among the {} given: {} Add them; a cell may be empty where "
+                  "the value is missing.",
+                  absent.size(), columns_.size(), names.size(), join(first, " ")));
 }
 
 void ModelState::check_layout(const RowLayout& layout) const {
   bool inside = layout.positions.size() == columns_.size();
   for (const int32_t position : layout.positions) inside = inside && position >= 0 && position < layout.width;
   if (!inside) {
-    throw UserError(fmt::format("the layout has {} positions in rows of {} cells and does not fit the model's {} columns; make it with layout()",
-                                layout.positions.size(), layout.width, columns_.size()));
+    throw UserError(fmt::format(
+        "the layout has {} positions in rows of {} cells and does not fit the model's {} columns; make it with layout()",
+        layout.positions.size(), layout.width, columns_.size()));
   }
 }
 

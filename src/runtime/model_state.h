@@ -56,7 +56,7 @@ class ModelState {
   const std::vector<std::string>& classes() const { return schema().classes; }
   const Schema& schema() const { return encoder_.schema(); }
   size_t memory_bytes() const;
-  bool is_numeric(size_t column) const;              // UserError beyond the last
+  bool is_numeric(size_t column) const;  // UserError beyond the last
   int32_t code(size_t column, std::string_view text) const;
   RowLayout layout(std::span<const std::string> names) const;
   void check_layout(const RowLayout& layout) const;  // made for this model, nothing outside the row
@@ -69,23 +69,27 @@ class ModelState {
   void predict(const Rows& rows, int64_t count, float* probabilities, int64_t* counts) const;
 
  private:
-  struct Desk;       // working memory of one thread
+  struct Desk;  // working memory of one thread
   class DeskLease;
-  struct Shape {     // where the parts of working memory begin, in bytes
+  struct Shape {        // where the parts of working memory begin, in bytes
     int64_t block = 1;  // rows at a time
     size_t slopes = 0, logits = 0, row = 0, cells = 0, program = 0, bytes = 0;
   };
   static Shape shape_of(const Schema& schema, const TableProgram& program);
   void fill_desks(int threads);
   template <class Rows>
-  void work(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts, std::byte* memory) const;
+  void work(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts,
+            std::byte* memory) const;
   template <class Rows>
   void work_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts) const;
   template <class Rows>
   void work_together(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
-  void encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte* memory) const;
-  void encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte* memory) const;
-  void encode(const CTextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts, std::byte* memory) const;
+  void encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+              std::byte* memory) const;
+  void encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+              std::byte* memory) const;
+  void encode(const CTextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+              std::byte* memory) const;
   void finish_row(const float* logits, double* row, float* probabilities) const;
   void add_up(const RowEncoder::Counts& part, RowEncoder::Counts& sum) const;
 
@@ -100,7 +104,7 @@ class ModelState {
   std::vector<std::string> columns_;
   std::vector<std::unique_ptr<Desk>> desks_;
   mutable std::atomic<uint32_t> next_desk_{0};
-  std::unique_ptr<ThreadPool> threads_;     // none: every call works alone
+  std::unique_ptr<ThreadPool> threads_;  // none: every call works alone
 };
 
 }  // namespace l0gm

@@ -118,11 +118,16 @@ PackedRows::PackedRows(int64_t rows, int64_t columns, DType type, const void* el
 
 double PackedRows::value(int64_t i, int64_t j) const {
   switch (type_) {
-    case DType::f64: return row<double>(i)[j];
-    case DType::f32: return row<float>(i)[j];
-    case DType::bf16: return of_bfloat16(row<uint16_t>(i)[j]);
-    case DType::i8: return static_cast<double>(row<int8_t>(i)[j]) * static_cast<double>(scales_[static_cast<size_t>(i)]);
-    default: throw std::logic_error("rows of a net are f64, f32, bf16 or i8");
+    case DType::f64:
+      return row<double>(i)[j];
+    case DType::f32:
+      return row<float>(i)[j];
+    case DType::bf16:
+      return of_bfloat16(row<uint16_t>(i)[j]);
+    case DType::i8:
+      return static_cast<double>(row<int8_t>(i)[j]) * static_cast<double>(scales_[static_cast<size_t>(i)]);
+    default:
+      throw std::logic_error("rows of a net are f64, f32, bf16 or i8");
   }
 }
 
@@ -146,15 +151,22 @@ RoundedMatrix round_matrix(const Matrix& matrix, DType type) {
   for (size_t e = 0; e < matrix.values.size(); ++e) {
     const double value = matrix.values[e];
     switch (type) {
-      case DType::f64: put(rounded.elements, e, value); break;
-      case DType::f32: put(rounded.elements, e, static_cast<float>(value)); break;
-      case DType::bf16: put(rounded.elements, e, to_bfloat16(value)); break;
+      case DType::f64:
+        put(rounded.elements, e, value);
+        break;
+      case DType::f32:
+        put(rounded.elements, e, static_cast<float>(value));
+        break;
+      case DType::bf16:
+        put(rounded.elements, e, to_bfloat16(value));
+        break;
       case DType::i8: {
         const auto scale = static_cast<double>(rounded.scales[e / static_cast<size_t>(matrix.columns)]);
         put(rounded.elements, e, static_cast<int8_t>(std::clamp(std::nearbyint(value / scale), -127.0, 127.0)));
         break;
       }
-      default: throw std::logic_error("a net is rounded to f64, f32, bf16 or i8");
+      default:
+        throw std::logic_error("a net is rounded to f64, f32, bf16 or i8");
     }
   }
   return rounded;
@@ -166,7 +178,8 @@ PackedRows pack(const RoundedMatrix& rounded, int64_t rows, int64_t columns) {
 
 TableNet<PackedRows> pack(const TableNet<Matrix>& net, WeightType weights) {
   return with_arrays<PackedRows>(net, [&](const Matrix& matrix, int64_t rows, int64_t columns, ArrayKind kind) {
-    if (matrix.rows != rows || matrix.columns != columns) throw std::logic_error("an array of the net has another shape than it must have");
+    if (matrix.rows != rows || matrix.columns != columns)
+      throw std::logic_error("an array of the net has another shape than it must have");
     return pack(round_matrix(matrix, dtype_of(kind, weights)), rows, columns);
   });
 }

@@ -25,10 +25,12 @@ class PackedRows {
   DType type() const { return type_; }
   const void* data() const { return bytes_.get(); }
   template <class T>
-  const T* row(int64_t i) const { return static_cast<const T*>(data()) + i * stride_; }
+  const T* row(int64_t i) const {
+    return static_cast<const T*>(data()) + i * stride_;
+  }
   const float* scales() const { return scales_.data(); }
-  double value(int64_t i, int64_t j) const;   // for tests and checks, not for speed
-  size_t bytes() const;                       // of memory
+  double value(int64_t i, int64_t j) const;  // for tests and checks, not for speed
+  size_t bytes() const;                      // of memory
 
  private:
   struct Free {
@@ -40,7 +42,8 @@ class PackedRows {
   std::vector<float> scales_;
 };
 
-// A matrix rounded for a file: the bytes of its tensor and, for int8, a scale per row (largest magnitude / 127; 1 for a row of zeros).
+// A matrix rounded for a file: the bytes of its tensor and, for int8, a scale per row (largest magnitude / 127; 1 for a row of
+// zeros).
 struct RoundedMatrix {
   DType type = DType::f32;
   std::vector<std::byte> elements;  // rows x columns, no padding

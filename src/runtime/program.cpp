@@ -16,8 +16,13 @@ using Net = TableNet<PackedRows>;
 class Block {
  public:
   Block(const Net& net, const ProgramPlan& plan, std::byte* workspace)
-      : net_(net), plan_(plan), kernels_(*plan.kernels), workspace_(workspace), logits_(net.logits()),
-        entries_(at<Entry>(plan.layout.entries)), counts_(at<int32_t>(plan.layout.counts)) {}
+      : net_(net),
+        plan_(plan),
+        kernels_(*plan.kernels),
+        workspace_(workspace),
+        logits_(net.logits()),
+        entries_(at<Entry>(plan.layout.entries)),
+        counts_(at<int32_t>(plan.layout.counts)) {}
 
   // The places of the grid that no unit fills stay 0 from block to block.
   void clear_grid(int64_t rows) {
@@ -49,7 +54,9 @@ class Block {
 
  private:
   template <class T>
-  T* at(size_t offset) const { return reinterpret_cast<T*>(workspace_ + offset); }
+  T* at(size_t offset) const {
+    return reinterpret_cast<T*>(workspace_ + offset);
+  }
   const int32_t* codes(int64_t r) const { return codes_ + r * code_stride_; }
   const float* slopes(int64_t r) const { return slopes_ + r * slope_stride_; }
   float* units(int64_t r) const { return at<float>(plan_.layout.units) + r * plan_.unit_stride; }
@@ -118,7 +125,8 @@ class Block {
 
   [[gnu::noinline]] void deep() {
     const float* sums = at<float>(plan_.layout.sums);
-    for (int64_t r = 0; r < rows_; ++r) std::copy_n(sums + r * plan_.sum_stride + net_.first_logit(), logits_, out_ + r * logits_);
+    for (int64_t r = 0; r < rows_; ++r)
+      std::copy_n(sums + r * plan_.sum_stride + net_.first_logit(), logits_, out_ + r * logits_);
     if (net_.hidden == 0) return;
     const float* hidden = sums;
     int64_t stride = plan_.sum_stride, member_stride = net_.hidden, width = net_.hidden;
@@ -190,7 +198,8 @@ class Block {
       kernels_.cin_depth[plan_.storage](depth);
       previous = depth.out;
       before = depth.maps;
-      for (int64_t l = 0; l < logits_; ++l) out[l] += kernels_.cin_pooled(previous, before, values.width, cin.pooled[k].row<float>(l));
+      for (int64_t l = 0; l < logits_; ++l)
+        out[l] += kernels_.cin_pooled(previous, before, values.width, cin.pooled[k].row<float>(l));
     }
     for (int64_t l = 0; l < logits_; ++l) out[l] += kernels_.cin_last(values, previous, before, cin.last.row<float>(l));
   }
@@ -218,13 +227,13 @@ TableProgram& TableProgram::operator=(TableProgram&&) noexcept = default;
 
 size_t TableProgram::workspace_bytes() const { return plan_->layout.bytes; }
 
-void TableProgram::logits(const int32_t* codes, int64_t code_stride, const float* slopes, int64_t slope_stride, int64_t rows, float* out,
-                          std::byte* workspace) const {
+void TableProgram::logits(const int32_t* codes, int64_t code_stride, const float* slopes, int64_t slope_stride, int64_t rows,
+                          float* out, std::byte* workspace) const {
   Block block(net_, *plan_, workspace);
   block.clear_grid(std::min(rows, block_rows));
   for (int64_t begin = 0; begin < rows; begin += block_rows) {
-    block.run(codes + begin * code_stride, code_stride, slopes + begin * slope_stride, slope_stride, std::min(block_rows, rows - begin),
-              out + begin * net_.logits());
+    block.run(codes + begin * code_stride, code_stride, slopes + begin * slope_stride, slope_stride,
+              std::min(block_rows, rows - begin), out + begin * net_.logits());
   }
 }
 

@@ -17,7 +17,8 @@ std::vector<InstructionSet> usable_instruction_sets();  // compiled in and on th
 
 struct ProgramPlan;
 
-// A packed net ready to run. Immutable; any number of threads may run it, each with a workspace of its own. No allocation in logits().
+// A packed net ready to run. Immutable; any number of threads may run it, each with a workspace of its own. No allocation in
+// logits().
 class TableProgram {
  public:
   static constexpr int64_t block_rows = 16;  // logits() works in blocks of that many
@@ -32,7 +33,8 @@ class TableProgram {
 
   // `codes`, `slopes`: encoded rows as RowEncoder writes them, rows of the given strides. out: [rows, logits], without padding.
   // workspace: workspace_bytes() bytes, aligned to 64, contents of no matter.
-  // A code outside its field's rows is the caller's mistake: RowEncoder makes none. A row's logits do not depend on the rows beside it.
+  // A code outside its field's rows is the caller's mistake: RowEncoder makes none. A row's logits do not depend on the rows
+  // beside it.
   void logits(const int32_t* codes, int64_t code_stride, const float* slopes, int64_t slope_stride, int64_t rows, float* out,
               std::byte* workspace) const;
 

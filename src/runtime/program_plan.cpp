@@ -31,7 +31,8 @@ TableSource source_of(const NetColumn& column, const PackedRows& table, int64_t 
 
 void check_shapes(const TableNet<PackedRows>& net) {
   net.visit([](const std::string& name, const PackedRows& array, int64_t rows, int64_t columns, ArrayKind) {
-    if (array.rows() != rows || array.columns() != columns) throw std::logic_error("array '" + name + "' of the net has another shape");
+    if (array.rows() != rows || array.columns() != columns)
+      throw std::logic_error("array '" + name + "' of the net has another shape");
   });
 }
 
@@ -49,7 +50,8 @@ void SumPlan::add(const TableSource& source) {
   }
 }
 
-ProgramPlan::ProgramPlan(const TableNet<PackedRows>& net, InstructionSet instructions) : kernels(&kernels::kernels_of(instructions)) {
+ProgramPlan::ProgramPlan(const TableNet<PackedRows>& net, InstructionSet instructions)
+    : kernels(&kernels::kernels_of(instructions)) {
   check_shapes(net);
   storage = static_cast<size_t>(kernels::storage_of(net.wide.type()));
   find_tables(net);
@@ -117,7 +119,8 @@ void ProgramPlan::make_bounds(const TableNet<PackedRows>& net) {
   }
 }
 
-// Each logit as one dot product with the whole accumulator; with more logits the zeros of other members would cost more than they save.
+// Each logit as one dot product with the whole accumulator; with more logits the zeros of other members would cost more than they
+// save.
 void ProgramPlan::make_weights(const TableNet<PackedRows>& net) {
   constexpr int64_t most_logits = 4;
   if (net.hidden == 0 || !net.layers.empty() || net.logits() > most_logits) return;

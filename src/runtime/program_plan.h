@@ -20,14 +20,14 @@ struct TableSource {
 struct SumPlan {
   std::vector<kernels::CodeTable> code_tables;
   std::vector<kernels::NumberTable> number_tables;
-  std::vector<TableSource> others;     // what they pick is written into the workspace as entries
+  std::vector<TableSource> others;  // what they pick is written into the workspace as entries
   int64_t most_entries = 0;
-  kernels::RowSums sums;               // all of it that does not change from block to block
+  kernels::RowSums sums;  // all of it that does not change from block to block
 
   void add(const TableSource& source);
 };
 
-struct UnitPlan {                      // of one column
+struct UnitPlan {  // of one column
   int64_t unit_begin = 0;
   SumPlan plan;
 };
@@ -55,18 +55,18 @@ struct ProgramPlan {
   ProgramPlan(const TableNet<PackedRows>& net, InstructionSet instructions);
 
   const kernels::Kernels* kernels;
-  size_t storage = 0;                     // of `wide`, layers and CIN, as an index of kernels
-  SumPlan wide;                           // folded tables; their sums go to the workspace unless `weights` turn them into logits
+  size_t storage = 0;  // of `wide`, layers and CIN, as an index of kernels
+  SumPlan wide;        // folded tables; their sums go to the workspace unless `weights` turn them into logits
   std::vector<UnitPlan> unit_tables;
   std::vector<TableSource> exact_tables;  // the same, in double precision: with a gate
   std::vector<DenseUnit> dense_units;
   std::vector<GridRun> grid_runs;
-  PackedRows least;                       // of the accumulator: 0 for hidden units, none for logits
-  PackedRows zeros, unbounded;            // as many as a column has units
-  PackedRows weights;                     // [logits, accumulator]: with them a net of one hidden layer is done in one go; may be empty
-  std::vector<PackedRows> biases;         // per layer: [members, out]
+  PackedRows least;                // of the accumulator: 0 for hidden units, none for logits
+  PackedRows zeros, unbounded;     // as many as a column has units
+  PackedRows weights;              // [logits, accumulator]: with them a net of one hidden layer is done in one go; may be empty
+  std::vector<PackedRows> biases;  // per layer: [members, out]
 
-  int64_t entry_stride = 0;               // per row, as all strides here
+  int64_t entry_stride = 0;  // per row, as all strides here
   int64_t unit_stride = 0, sum_stride = 0, hidden_stride = 0;
   int64_t grid_width = 0, grid_size = 0;
   WorkspaceLayout layout;

@@ -60,7 +60,8 @@ Numbers gate_values(const NetGate<Matrix>& gate, const Numbers& units) {
     values[g] = gate.step ? (logits[g] > gate.threshold ? 1.0 : 0.0) : std::clamp(stretched, 0.0, 1.0);
   }
   const bool none_open = std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
-  if (none_open && !values.empty()) values[static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin())] = 1;
+  if (none_open && !values.empty())
+    values[static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin())] = 1;
   return values;
 }
 
@@ -135,7 +136,8 @@ Matrix next_maps(const Matrix& previous, const Matrix& grid, const Matrix& weigh
   for (int64_t h = 0; h < maps.rows; ++h) {
     for (int64_t i = 0; i < previous.rows; ++i) {
       for (int64_t j = 0; j < grid.rows; ++j) {
-        for (int64_t c = 0; c < grid.columns; ++c) maps.at(h, c) += weights.at(i * grid.rows + j, h) * previous.at(i, c) * grid.at(j, c);
+        for (int64_t c = 0; c < grid.columns; ++c)
+          maps.at(h, c) += weights.at(i * grid.rows + j, h) * previous.at(i, c) * grid.at(j, c);
       }
     }
   }
@@ -155,7 +157,8 @@ void add_cin(const Net& net, const Matrix& grid, double* logits) {
   for (int64_t l = 0; l < net.logits(); ++l) {
     for (int64_t i = 0; i < previous.rows; ++i) {
       for (int64_t j = 0; j < grid.rows; ++j) {
-        for (int64_t c = 0; c < grid.columns; ++c) logits[l] += net.cin.last.at(l, i * grid.rows + j) * previous.at(i, c) * grid.at(j, c);
+        for (int64_t c = 0; c < grid.columns; ++c)
+          logits[l] += net.cin.last.at(l, i * grid.rows + j) * previous.at(i, c) * grid.at(j, c);
       }
     }
   }

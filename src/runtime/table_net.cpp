@@ -17,9 +17,10 @@ struct ColumnFields {
     const bool of_codes = field.is_lookup() || field.kind == FieldKind::multi;
     const Field*& place = of_codes ? code : value;
     if (place != nullptr) {
-      throw UserError(fmt::format("the schema gives one column the fields '{}' and '{}', wanted at most one of codes and one of a number's "
-                                  "size; compact a run whose schema was fitted by this program",
-                                  place->name, field.name));
+      throw UserError(
+          fmt::format("the schema gives one column the fields '{}' and '{}', wanted at most one of codes and one of a number's "
+                      "size; compact a run whose schema was fitted by this program",
+                      place->name, field.name));
     }
     place = &field;
     (of_codes ? code_slot : value_slot) = slot;
@@ -38,7 +39,7 @@ NetColumn column_of(const ColumnFields& fields, int64_t index) {
     return column;
   }
   column.kind = NetColumn::Kind::number;
-  column.bins = fields.value->rows() - 1;  // without missing
+  column.bins = fields.value->rows() - 1;                              // without missing
   if (fields.code != nullptr) column.known = fields.code->rows() - 2;  // without missing and unseen
   return column;
 }
@@ -57,9 +58,10 @@ std::vector<NetColumn> columns_of(const Schema& schema) {
     const ColumnFields& of_column = fields[c];
     const bool mixed = of_column.value != nullptr && of_column.code != nullptr && of_column.code->kind != FieldKind::exact;
     if ((of_column.code == nullptr && of_column.value == nullptr) || mixed) {
-      throw UserError(fmt::format("the schema's column '{}' has {}, wanted codes, a number, or a number with its exact values; compact a "
-                                  "run whose schema was fitted by this program",
-                                  schema.columns[c].name, mixed ? "a number's field beside one of texts" : "no field"));
+      throw UserError(
+          fmt::format("the schema's column '{}' has {}, wanted codes, a number, or a number with its exact values; compact a "
+                      "run whose schema was fitted by this program",
+                      schema.columns[c].name, mixed ? "a number's field beside one of texts" : "no field"));
     }
     columns.push_back(column_of(of_column, static_cast<int64_t>(c)));
   }

@@ -6,16 +6,17 @@
 
 #include "encode/table/schema.h"
 
-// What is left of a table model once closed units are gone and everything that can be computed ahead is: plain arrays and how they are
-// read. Compaction makes one in double precision, rounding packs it for a file, the runtime serves the packed one.
+// What is left of a table model once closed units are gone and everything that can be computed ahead is: plain arrays and how
+// they are read. Compaction makes one in double precision, rounding packs it for a file, the runtime serves the packed one.
 //
 //   accumulator = base + sum of (factor * row of `wide`)     the first dense layer of all members, then the logits' linear terms
 //   hidden      = relu(accumulator) through `layers`, each member by itself
 //   logits      = linear part of the accumulator + `output` * hidden + pairs of the grid + CIN of the grid
 //
-// A column whose table is *folded* picks its rows of `wide` directly: a cell costs one row, a number between known values two. One that is
-// not folded (its table would be too large, or a gate depends on the example) hands numbers, *units*, to the net; the factor of a unit's
-// row of `wide` is its value. The embeddings that pairs and CIN read are units too, placed on a grid of fields x coordinates.
+// A column whose table is *folded* picks its rows of `wide` directly: a cell costs one row, a number between known values two.
+// One that is not folded (its table would be too large, or a gate depends on the example) hands numbers, *units*, to the net; the
+// factor of a unit's row of `wide` is its value. The embeddings that pairs and CIN read are units too, placed on a grid of fields
+// x coordinates.
 namespace l0gm {
 
 enum class WeightType { float32, bfloat16, int8 };
@@ -38,41 +39,42 @@ struct Matrix {
 // How a column's cell, as RowEncoder codes it, picks rows of the column's table. The table's rows, in this order:
 //   code      one per code (missing, unseen, vocabulary …)
 //   several   the same; a cell picks one per slot, its slope is the factor
-//   number    missing; one per bin; one per known value; then what has a factor: one direction per bin, times the slope, or (waves) one
+//   number    missing; one per bin; one per known value; then what has a factor: one direction per bin, times the slope, or
+//   (waves) one
 //             per sine and one per cosine of 2 pi frequency * slope, all sines first
-// A known value (one of the exact values) picks its own row, in which bin and slope are computed ahead; every other number picks its
-// bin's row (in which the unseen exact value is included) and the bin's direction.
+// A known value (one of the exact values) picks its own row, in which bin and slope are computed ahead; every other number picks
+// its bin's row (in which the unseen exact value is included) and the bin's direction.
 struct NetColumn {
   enum class Kind { code, number, several };
   Kind kind = Kind::code;
-  int64_t column = 0;       // of the schema
-  int64_t code_slot = -1;   // of the categorical, hashed, multi or exact field; -1: none
-  int64_t value_slot = -1;  // number: of the piecewise, plain or periodic field
-  int64_t slots = 1;        // several
-  int64_t codes = 0;        // code, several: number of codes
+  int64_t column = 0;                      // of the schema
+  int64_t code_slot = -1;                  // of the categorical, hashed, multi or exact field; -1: none
+  int64_t value_slot = -1;                 // number: of the piecewise, plain or periodic field
+  int64_t slots = 1;                       // several
+  int64_t codes = 0;                       // code, several: number of codes
   int64_t bins = 0, known = 0, waves = 0;  // number; waves: 2 * frequencies
-  bool folded = false;      // its table is part of TableNet::wide
-  int64_t units = 0;        // numbers it hands to the net; 0: it has no table of units
+  bool folded = false;                     // its table is part of TableNet::wide
+  int64_t units = 0;                       // numbers it hands to the net; 0: it has no table of units
   // Set by arrange():
   int64_t wide_begin = -1;  // its table in `wide`; -1: not folded
   int64_t unit_begin = -1;  // its first unit; -1: none
 
   int64_t table_rows() const { return kind == Kind::number ? 1 + bins + known + (waves > 0 ? waves : bins) : codes; }
-  int64_t row_of_bin(int32_t code) const { return code; }  // code of the value field: 1 … bins
+  int64_t row_of_bin(int32_t code) const { return code; }                   // code of the value field: 1 … bins
   int64_t row_of_known(int32_t code) const { return 1 + bins + code - 2; }  // code of the exact field: 2 …
-  int64_t first_factor_row() const { return 1 + bins + known; }  // direction of the first bin, or the first sine
+  int64_t first_factor_row() const { return 1 + bins + known; }             // direction of the first bin, or the first sine
 };
 
 // The columns of a schema in the form above, one per column: kinds, slots and counts; nothing folded, no units. A column with a
-// statistic's key only has them as well; one with exact values only is of kind `code`. `waves` stays 0 also where a field is periodic: no
-// schema knows how many there are, so whoever fills the net says it, and a file must. UserError when a column has no field, more than one
-// exact or more than one other field (no fitted schema does).
+// statistic's key only has them as well; one with exact values only is of kind `code`. `waves` stays 0 also where a field is
+// periodic: no schema knows how many there are, so whoever fills the net says it, and a file must. UserError when a column has no
+// field, more than one exact or more than one other field (no fitted schema does).
 std::vector<NetColumn> columns_of(const Schema& schema);
 
 // Which part of the net every unit plays.
 struct Unit {
-  int64_t dense = -1;       // its row of `wide`; -1: none (the column is folded)
-  int64_t place = -1;       // on the grid: field * coordinates + coordinate; -1: not there
+  int64_t dense = -1;  // its row of `wide`; -1: none (the column is folded)
+  int64_t place = -1;  // on the grid: field * coordinates + coordinate; -1: not there
 };
 
 template <class Rows>
@@ -83,40 +85,40 @@ struct NetLayer {           // from one hidden layer to the next, each member by
 };
 
 template <class Rows>
-struct NetPairs {           // sum over pairs of the grid's fields i < j of <v_i, v_j>
+struct NetPairs {  // sum over pairs of the grid's fields i < j of <v_i, v_j>
   bool present = false;
-  bool weighted = false;    // a weight per pair and logit
+  bool weighted = false;       // a weight per pair and logit
   bool by_coordinate = false;  // a weight per coordinate and logit
-  Rows weights;             // [logits, pairs], pairs in the order (0,1), (0,2) … (1,2) …; empty unless weighted
-  Rows coordinates;         // [logits, coordinates]; empty unless by_coordinate
+  Rows weights;                // [logits, pairs], pairs in the order (0,1), (0,2) … (1,2) …; empty unless weighted
+  Rows coordinates;            // [logits, coordinates]; empty unless by_coordinate
 };
 
-// Feature maps X^k_h = sum over i, j of W^k_hij X^{k-1}_i * X^0_j, per coordinate; logits read every depth's sum over coordinates. The last
-// depth is folded into the logits.
+// Feature maps X^k_h = sum over i, j of W^k_hij X^{k-1}_i * X^0_j, per coordinate; logits read every depth's sum over
+// coordinates. The last depth is folded into the logits.
 template <class Rows>
 struct NetCin {
   bool present = false;
-  std::vector<int64_t> maps;       // feature maps of all depths but the last
-  std::vector<Rows> weights;       // per such depth: [H_{k-1} * fields, H_k], row i * fields + j
-  std::vector<Rows> pooled;        // per such depth: [logits, H_k]
-  Rows last;                       // [logits, H_{K-1} * fields]
+  std::vector<int64_t> maps;  // feature maps of all depths but the last
+  std::vector<Rows> weights;  // per such depth: [H_{k-1} * fields, H_k], row i * fields + j
+  std::vector<Rows> pooled;   // per such depth: [logits, H_k]
+  Rows last;                  // [logits, H_{K-1} * fields]
 };
 
-// A gate that depends on the example. All of it, and the units it reads, is double precision: a unit on the edge must fall on the same
-// side here as in the trained model.
+// A gate that depends on the example. All of it, and the units it reads, is double precision: a unit on the edge must fall on the
+// same side here as in the trained model.
 template <class Rows>
 struct NetGate {
   bool present = false;
-  int64_t gates = 0, rank = 0;     // rank 0: a full map
-  Rows map_in;                     // [units, rank]; empty with a full map
-  Rows map_out;                    // [units or rank, gates]
-  Rows logits, range;              // [1, gates]: logit = logits + range * tanh(units * map)
-  bool step = true;                // value = 1 if logit > threshold, else 0 …
+  int64_t gates = 0, rank = 0;  // rank 0: a full map
+  Rows map_in;                  // [units, rank]; empty with a full map
+  Rows map_out;                 // [units or rank, gates]
+  Rows logits, range;           // [1, gates]: logit = logits + range * tanh(units * map)
+  bool step = true;             // value = 1 if logit > threshold, else 0 …
   double threshold = 0;
   double scale = 1, gamma = -0.1, zeta = 1.1;  // … or clip(sigmoid(logit / scale) (zeta - gamma) + gamma, 0, 1)
-  // Without an open gate the one with the largest logit is 1. A unit is multiplied by the largest value of its gates; one without gates
-  // stays as it is.
-  std::vector<int64_t> gate_begin; // per unit and one more: where its gates begin in gate_of_unit
+  // Without an open gate the one with the largest logit is 1. A unit is multiplied by the largest value of its gates; one without
+  // gates stays as it is.
+  std::vector<int64_t> gate_begin;  // per unit and one more: where its gates begin in gate_of_unit
   std::vector<int64_t> gate_of_unit;
 };
 
@@ -129,12 +131,12 @@ struct TableNet {
   std::vector<Unit> units;               // sized and `dense` set by arrange(); `place` by whoever fills the net
   int64_t grid_fields = 0, grid_coordinates = 0;
 
-  Rows base;                         // [1, wide columns]
-  Rows wide;                         // folded tables in the order of columns, then a row per unit that has one
-  std::vector<Rows> unit_tables;     // per column with units: [table rows, units]
-  std::vector<Rows> frequencies;     // per column with waves: [1, waves / 2]
+  Rows base;                      // [1, wide columns]
+  Rows wide;                      // folded tables in the order of columns, then a row per unit that has one
+  std::vector<Rows> unit_tables;  // per column with units: [table rows, units]
+  std::vector<Rows> frequencies;  // per column with waves: [1, waves / 2]
   std::vector<NetLayer<Rows>> layers;
-  Rows output;                       // [logits, units of the last hidden layer]; empty without a deep branch
+  Rows output;  // [logits, units of the last hidden layer]; empty without a deep branch
   NetPairs<Rows> pairs;
   NetCin<Rows> cin;
   NetGate<Rows> gate;
@@ -147,11 +149,16 @@ struct TableNet {
   // Sets every offset that follows from the columns' `folded` and `units`; returns the rows of `wide`.
   int64_t arrange();
 
-  // Calls v(name, rows, number of rows, number of columns, kind) for every array that the net's shape asks for, with the shape it must have.
+  // Calls v(name, rows, number of rows, number of columns, kind) for every array that the net's shape asks for, with the shape it
+  // must have.
   template <class Visitor>
-  void visit(Visitor&& v) { visit_arrays(*this, v); }
+  void visit(Visitor&& v) {
+    visit_arrays(*this, v);
+  }
   template <class Visitor>
-  void visit(Visitor&& v) const { visit_arrays(*this, v); }
+  void visit(Visitor&& v) const {
+    visit_arrays(*this, v);
+  }
 
  private:
   template <class Self, class Visitor>

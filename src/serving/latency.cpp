@@ -21,9 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t fewest_rows = 2048;         // to take batches from: enough that no branch predictor learns them by heart
+constexpr int64_t fewest_rows = 2048;  // to take batches from: enough that no branch predictor learns them by heart
 constexpr int64_t most_batch = 1 << 20;
-constexpr double shortest_run_us = 20;        // a thousand times what reading the clock takes
+constexpr double shortest_run_us = 20;  // a thousand times what reading the clock takes
 constexpr double share_missing = 0.02;
 constexpr uint64_t seed_of_rows = 1;
 
@@ -88,7 +88,10 @@ nlohmann::json times_of(const CompactModel& model, const char* input, const std:
   };
   const CallTimes times = time_calls(work, options.runs, options.warmup);
   const auto examples = static_cast<double>(batch);
-  return {{"input", input}, {"batch", batch}, {"median_us", times.median_us / examples}, {"p99_us", times.p99_us / examples},
+  return {{"input", input},
+          {"batch", batch},
+          {"median_us", times.median_us / examples},
+          {"p99_us", times.p99_us / examples},
           {"calls_per_run", times.calls}};
 }
 
@@ -101,7 +104,8 @@ void check(const LatencyOptions& options) {
   if (options.runs < 1 || options.warmup < 0) {
     throw UserError(fmt::format("{} runs after {} to warm up; wanted at least 1 and 0", options.runs, options.warmup));
   }
-  if (options.threads < 1 || options.threads > 1024) throw UserError(fmt::format("{} threads; wanted 1 to 1024", options.threads));
+  if (options.threads < 1 || options.threads > 1024)
+    throw UserError(fmt::format("{} threads; wanted 1 to 1024", options.threads));
 }
 
 }  // namespace
@@ -166,10 +170,11 @@ nlohmann::json measure_latency(const std::filesystem::path& path, const LatencyO
   if (schema.columns.empty()) throw UserError(fmt::format("{} reads no column: there is nothing to measure", path.string()));
   const int64_t rows = std::max(fewest_rows, *std::max_element(options.batches.begin(), options.batches.end()));
   std::vector<std::string> cells =
-      options.input.empty() ? made_cells(schema, rows, seed_of_rows)
-                            : cells_of_file(options.input, options.delimiter != 0 ? options.delimiter : header.delimiter, schema, rows);
+      options.input.empty()
+          ? made_cells(schema, rows, seed_of_rows)
+          : cells_of_file(options.input, options.delimiter != 0 ? options.delimiter : header.delimiter, schema, rows);
   const size_t given = cells.size(), wanted = static_cast<size_t>(rows) * schema.columns.size();
-  cells.reserve(wanted);  // the copies below must not move what they copy
+  cells.reserve(wanted);                                                       // the copies below must not move what they copy
   while (cells.size() < wanted) cells.push_back(cells[cells.size() - given]);  // a short file is read again
   const std::vector<std::string_view> texts(cells.begin(), cells.end());
   const std::vector<double> numbers = numbers_of(model, schema, cells);
@@ -178,17 +183,23 @@ nlohmann::json measure_latency(const std::filesystem::path& path, const LatencyO
     results.push_back(times_of(model, "numbers", numbers, batch, options));
     results.push_back(times_of(model, "text", texts, batch, options));
   }
-  return {{"model", path.string()}, {"columns", schema.columns.size()}, {"classes", schema.classes.size()},
-          {"memory_bytes", model.memory_bytes()}, {"threads", options.threads}, {"calibrated", options.calibrated},
-          {"rows_from", options.input.empty() ? "schema" : options.input.string()}, {"runs", options.runs}, {"warmup", options.warmup},
+  return {{"model", path.string()},
+          {"columns", schema.columns.size()},
+          {"classes", schema.classes.size()},
+          {"memory_bytes", model.memory_bytes()},
+          {"threads", options.threads},
+          {"calibrated", options.calibrated},
+          {"rows_from", options.input.empty() ? "schema" : options.input.string()},
+          {"runs", options.runs},
+          {"warmup", options.warmup},
           {"results", results}};
 }
 
 std::string describe_latency(const nlohmann::json& measured) {
-  std::string text = fmt::format("{}: {} columns, {} thread{}, microseconds per example\n{:<9}{:>8}{:>12}{:>12}\n",
-                                 measured["model"].get<std::string>(), measured["columns"].get<int64_t>(),
-                                 measured["threads"].get<int64_t>(), measured["threads"] == 1 ? "" : "s", "rows of", "batch", "median",
-                                 "p99");
+  std::string text =
+      fmt::format("{}: {} columns, {} thread{}, microseconds per example\n{:<9}{:>8}{:>12}{:>12}\n",
+                  measured["model"].get<std::string>(), measured["columns"].get<int64_t>(), measured["threads"].get<int64_t>(),
+                  measured["threads"] == 1 ? "" : "s", "rows of", "batch", "median", "p99");
   for (const auto& result : measured["results"]) {
     text += fmt::format("{:<9}{:>8}{:>12.4f}{:>12.4f}\n", result["input"].get<std::string>(), result["batch"].get<int64_t>(),
                         result["median_us"].get<double>(), result["p99_us"].get<double>());

@@ -83,10 +83,10 @@ class Conveyor {
  private:
   CsvBlocks& blocks_;
   AtomicFile& file_;
-  const int64_t most_ahead_;            // of the block to be written next: what bounds the memory
-  std::mutex cutting_;                  // guards blocks_ and taken_; taken before mutex_
+  const int64_t most_ahead_;  // of the block to be written next: what bounds the memory
+  std::mutex cutting_;        // guards blocks_ and taken_; taken before mutex_
   int64_t taken_ = 0;
-  std::mutex mutex_;                    // guards the rest
+  std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;
   int64_t counted_ = 0, rows_ = 0, written_ = 0;
   std::map<int64_t, std::string> waiting_;  // for their turn to be written
@@ -154,7 +154,11 @@ int64_t Conveyor::finish() {
 class Worker {
  public:
   Worker(Predictor& predictor, const CsvBlocks& blocks, const std::vector<int64_t>& columns, Conveyor& conveyor)
-      : predictor_(predictor), input_(blocks.path()), conveyor_(conveyor), block_(blocks), splitter_(blocks, columns),
+      : predictor_(predictor),
+        input_(blocks.path()),
+        conveyor_(conveyor),
+        block_(blocks),
+        splitter_(blocks, columns),
         rows_text_(predictor.schema()) {
     const std::vector<int64_t> zeros(predictor.schema().columns.size(), 0);
     counts_ = {zeros, zeros, zeros};
@@ -216,7 +220,7 @@ void run_all(std::vector<std::unique_ptr<Worker>>& workers) {
 
 // Per column, columns without any left out.
 nlohmann::json sum_by_column(const Schema& schema, const std::vector<std::unique_ptr<Worker>>& workers,
-                             std::vector<int64_t> RowEncoder::Counts::*part) {
+                             std::vector<int64_t> RowEncoder::Counts::* part) {
   nlohmann::json result = nlohmann::json::object();
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     int64_t sum = 0;

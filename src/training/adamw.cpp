@@ -42,7 +42,8 @@ double AdamW::step(double lr_factor, double clip) {
     }
     if (parameters.empty()) continue;
     at::_foreach_add_(steps, 1);
-    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.lr * lr_factor, beta1, beta2, group.weight_decay, epsilon,
+    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.lr * lr_factor, beta1, beta2, group.weight_decay,
+                      epsilon,
                       /*amsgrad=*/false, /*maximize=*/false);
   }
   return norm;

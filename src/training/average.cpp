@@ -12,7 +12,9 @@ TensorMap named(const torch::nn::Module& module) {
   return result;
 }
 
-AveragedWeights::AveragedWeights(std::shared_ptr<Model> model, double decay) : model_(std::move(model)), decay_(decay) { reset(); }
+AveragedWeights::AveragedWeights(std::shared_ptr<Model> model, double decay) : model_(std::move(model)), decay_(decay) {
+  reset();
+}
 
 TensorMap AveragedWeights::weights() const {
   TensorMap result = named(*model_);

@@ -5,7 +5,8 @@
 
 namespace l0gm {
 
-// An exponential moving average of a model's weights (gates excepted: those count as they are). It is what gets evaluated and kept.
+// An exponential moving average of a model's weights (gates excepted: those count as they are). It is what gets evaluated and
+// kept.
 class AveragedWeights {
  public:
   AveragedWeights(std::shared_ptr<Model> model, double decay);

@@ -50,7 +50,9 @@ struct Config {
   }
 };
 
-inline TableModelOptions table_model_options(const Config& config) { return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced}; }
+inline TableModelOptions table_model_options(const Config& config) {
+  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced};
+}
 
 bool is_graph(const Config& config);  // by data.source
 

@@ -1,8 +1,8 @@
 #include "training/environment.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <ATen/Context.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -44,9 +44,17 @@ Machine prepare_machine(const std::string& device, int64_t threads, bool determi
 }
 
 nlohmann::json describe_environment(const Machine& machine, int64_t seed) {
-  return {{"l0gm", version}, {"libtorch", TORCH_VERSION}, {"compiler", __VERSION__}, {"device", machine.device.str()},
-          {"processor", processor()}, {"cpu_capability", at::get_cpu_capability()}, {"threads", machine.threads},
-          {"cores", sysconf(_SC_NPROCESSORS_ONLN)}, {"deterministic", machine.deterministic}, {"seed", seed}, {"commit", commit}};
+  return {{"l0gm", version},
+          {"libtorch", TORCH_VERSION},
+          {"compiler", __VERSION__},
+          {"device", machine.device.str()},
+          {"processor", processor()},
+          {"cpu_capability", at::get_cpu_capability()},
+          {"threads", machine.threads},
+          {"cores", sysconf(_SC_NPROCESSORS_ONLN)},
+          {"deterministic", machine.deterministic},
+          {"seed", seed},
+          {"commit", commit}};
 }
 
 }  // namespace l0gm

@@ -4,9 +4,9 @@
 
 namespace l0gm {
 
-// From now on large blocks that LibTorch frees on the processor are kept and handed out again. Otherwise each goes back to the system and comes
-// again page by page: a third of an epoch over a large graph. What is kept and what is in use together never exceed the most of these blocks
-// that was in use at once. Once per process; later calls do nothing.
+// From now on large blocks that LibTorch frees on the processor are kept and handed out again. Otherwise each goes back to the
+// system and comes again page by page: a third of an epoch over a large graph. What is kept and what is in use together never
+// exceed the most of these blocks that was in use at once. Once per process; later calls do nothing.
 void keep_freed_memory();
 
 // Bytes of large blocks: in use, and kept for the next ones.

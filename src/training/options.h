@@ -62,8 +62,8 @@ struct TrainOptions {
     v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
     v("clip", clip, "largest norm of the gradient; 0: no clipping", at_least(0));
     v("ema", ema, "decay of the averaged weights that are evaluated and kept; 0: none", Limit{0, 1, false, true});
-    v("patience", patience, "epochs without a better validation loss after which a run stops, counted once gates are fixed; 0: never",
-      at_least(0));
+    v("patience", patience,
+      "epochs without a better validation loss after which a run stops, counted once gates are fixed; 0: never", at_least(0));
     v("label_smoothing", label_smoothing, "share of the label's mass spread over all classes", Limit{0, 1, false, true});
     v("class_weights", class_weights, "`balanced` weighs each class by the inverse of its share");
     v("lr_warmup", lr_warmup, "share of the steps over which the learning rate rises", between(0, 1));
@@ -71,7 +71,8 @@ struct TrainOptions {
     v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));
     v("calibrator", calibrator, "fitted on validation rows and stored with the run");
     v("checkpoint_every", checkpoint_every, "epochs between checkpoints", at_least(1));
-    v("evaluate_every", evaluate_every, "epochs between looks at the validation rows; the last epoch is always looked at", at_least(1));
+    v("evaluate_every", evaluate_every, "epochs between looks at the validation rows; the last epoch is always looked at",
+      at_least(1));
     v("precision", precision, "of weights and arithmetic");
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
   }

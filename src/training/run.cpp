@@ -23,22 +23,29 @@ void require_same_config(Config given, const std::filesystem::path& path) {
   const nlohmann::json now = OptionList::of(given).json(), then = OptionList::of(stored).json();
   nlohmann::json keys = now;
   keys.update(then);
-  const auto told = [](const nlohmann::json& options, const std::string& key) { return options.contains(key) ? options[key].dump() : "unset"; };
+  const auto told = [](const nlohmann::json& options, const std::string& key) {
+    return options.contains(key) ? options[key].dump() : "unset";
+  };
   for (const auto& [key, unused] : keys.items()) {
     if (told(now, key) == told(then, key)) continue;
-    throw UserError(fmt::format("--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
-                                path.string(), key, told(now, key), told(then, key)));
+    throw UserError(fmt::format(
+        "--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
+        path.string(), key, told(now, key), told(then, key)));
   }
-  throw UserError(fmt::format("--resume: {} was written by another version of l0gm, with other options or defaults. Go on with that version, or choose another "
-                              "--out.", path.string()));
+  throw UserError(
+      fmt::format("--resume: {} was written by another version of l0gm, with other options or defaults. Go on with that version, "
+                  "or choose another "
+                  "--out.",
+                  path.string()));
 }
 
 // Going on is bit for bit on one machine and thread count; elsewhere it is merely going on.
 void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& now) {
   for (const char* key : {"l0gm", "libtorch", "device", "cpu_capability", "threads"}) {
     if (!then.contains(key) || then[key] == now[key]) continue;
-    log_warning(fmt::format("--resume: {} is {} now and was {} when the run was started: the result will not be equal bit for bit", key,
-                            now[key].dump(), then[key].dump()));
+    log_warning(
+        fmt::format("--resume: {} is {} now and was {} when the run was started: the result will not be equal bit for bit", key,
+                    now[key].dump(), then[key].dump()));
   }
 }
 
@@ -55,10 +62,15 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
   const Predictions valid = task.predict(model, state, "valid");
   write_predictions(folder.predictions("valid"), valid);
   const Calibrator calibrator = fit_calibrator(valid, config.train.calibrator);
-  folder.write_json(folder.summary(), {{"best_step", stood.best_step}, {"best_valid_nll", stood.best_nll}, {"steps", stood.step},
-                                       {"stopped_early", stood.stopped_early}, {"hardened", stood.hardened},
-                                       {"projected_units", stood.hardening.projected_units}, {"converged", stood.hardening.converged},
-                                       {"calibrator", calibrator.to_json()}, {"seconds", seconds}});
+  folder.write_json(folder.summary(), {{"best_step", stood.best_step},
+                                       {"best_valid_nll", stood.best_nll},
+                                       {"steps", stood.step},
+                                       {"stopped_early", stood.stopped_early},
+                                       {"hardened", stood.hardened},
+                                       {"projected_units", stood.hardening.projected_units},
+                                       {"converged", stood.hardening.converged},
+                                       {"calibrator", calibrator.to_json()},
+                                       {"seconds", seconds}});
   folder.set_finished();
 }
 
@@ -80,8 +92,10 @@ void require_unchanged(const RunFolder& folder, const std::vector<FileStamp>& th
     const bool same = i < now.size() && i < then.size() && now[i].sha256 == then[i].sha256;
     if (same) continue;
     const std::string file = i < now.size() ? now[i].path.string() : then[i].path.string();
-    throw UserError(fmt::format("{} has changed since {} was trained: figures would not belong to that run. Restore the file or train again; "
-                                "`l0gm predict` takes any file.", file, folder.path().string()));
+    throw UserError(
+        fmt::format("{} has changed since {} was trained: figures would not belong to that run. Restore the file or train again; "
+                    "`l0gm predict` takes any file.",
+                    file, folder.path().string()));
   }
 }
 
@@ -128,9 +142,10 @@ void load_result(LoadedRun& run, const Machine& machine) {
   run.calibrator = Calibrator::from_json(summary["calibrator"]);
 }
 
-bool train(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine, const std::vector<Observer*>& observers,
-           const std::atomic<bool>& stop) {
-  return is_graph(config) ? train_graph(config, out, resume, machine, observers, stop) : train_table(config, out, resume, machine, observers, stop);
+bool train(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
+           const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+  return is_graph(config) ? train_graph(config, out, resume, machine, observers, stop)
+                          : train_table(config, out, resume, machine, observers, stop);
 }
 
 }  // namespace l0gm

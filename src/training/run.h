@@ -26,16 +26,17 @@ struct LoadedRun {
 
 // Trains `config` into the folder `out`, whatever its modality; with `resume` goes on where an interrupted run stopped.
 // False when `stop` was raised before the end.
-bool train(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine, const std::vector<Observer*>& observers,
-           const std::atomic<bool>& stop);
+bool train(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
+           const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
 
 // The parts of a run's life that are the same for every modality.
 
-// A new folder with configuration and record in it, locked; or, with `resume`, the one that is there: its configuration must be the same, and
-// `require_same_data` throws when its record speaks of other data.
+// A new folder with configuration and record in it, locked; or, with `resume`, the one that is there: its configuration must be
+// the same, and `require_same_data` throws when its record speaks of other data.
 RunFolder open_run(const Config& config, const std::filesystem::path& out, bool resume, const nlohmann::json& record,
                    const std::function<void(const nlohmann::json& stored)>& require_same_data, const Machine& machine);
-// From the first step to the finished folder: best weights, validation predictions, calibrator, summary. False when `stop` was raised.
+// From the first step to the finished folder: best weights, validation predictions, calibrator, summary. False when `stop` was
+// raised.
 bool fit(RunFolder& folder, const Config& config, const std::shared_ptr<Model>& model, Task& task, bool resume,
          const std::vector<Observer*>& observers, const std::atomic<bool>& stop, std::chrono::steady_clock::time_point start);
 // Best weights into run.model, which is built already; gate state and calibrator.

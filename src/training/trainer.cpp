@@ -20,7 +20,8 @@ namespace {
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
 
 std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options) {
-  AdamW::Group encoder{options.lr, options.weight_decay, {}}, head{options.head_lr.value_or(options.lr), options.weight_decay, {}};
+  AdamW::Group encoder{options.lr, options.weight_decay, {}},
+      head{options.head_lr.value_or(options.lr), options.weight_decay, {}};
   AdamW::Group gates{options.gate_lr, 0, {}};
   for (const auto& [name, parameter] : named(model)) {
     // The map of instance logits reads the whole interface: at the logits' own rate its many weights would be noise.
@@ -34,14 +35,19 @@ std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& opti
 }  // namespace
 
 Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config, const RunFolder& folder)
-    : model_(std::move(model)), task_(task), config_(config), folder_(folder), schedule_(config.schedule),
+    : model_(std::move(model)),
+      task_(task),
+      config_(config),
+      folder_(folder),
+      schedule_(config.schedule),
       steps_(config.train.epochs * task.steps_per_epoch()),
       control_(config.gate, model_->sites(), static_cast<uint64_t>(config.train.seed)),
-      optimiser_(groups_of(*model_, config.train)), average_(model_, config.train.ema) {
+      optimiser_(groups_of(*model_, config.train)),
+      average_(model_, config.train.ema) {
   const bool gated = !model_->sites().empty();
   if (gated && schedule_.options().kind == ScheduleKind::anneal && gate_state(steps_ - 1).phase != Phase::harden) {
-    throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier", steps_,
-                                config.schedule.anneal_until));
+    throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
+                                steps_, config.schedule.anneal_until));
   }
 }
 
@@ -55,9 +61,12 @@ double Trainer::learning_rate_factor(int64_t step) const {
   if (at < warmup) return (at + 1) / (warmup + 1);
   const double x = (at - warmup) / std::max(1.0, static_cast<double>(steps_) - warmup);
   switch (options.lr_decay) {
-    case Decay::cosine: return options.lr_end + (1 - options.lr_end) * (0.5 + 0.5 * std::cos(std::numbers::pi * x));
-    case Decay::linear: return 1 + (options.lr_end - 1) * x;
-    case Decay::constant: return 1;
+    case Decay::cosine:
+      return options.lr_end + (1 - options.lr_end) * (0.5 + 0.5 * std::cos(std::numbers::pi * x));
+    case Decay::linear:
+      return 1 + (options.lr_end - 1) * x;
+    case Decay::constant:
+      return 1;
   }
   return 1;
 }
@@ -73,12 +82,16 @@ void Trainer::enter_phase(const GateState& state) {
     state_.hardened = true;
     average_.reset();
     const Hardening& h = state_.hardening;
-    log_info(fmt::format("gates fixed at step {}: {} of {} units open, {} projected", state_.step, h.open_units, h.units, h.projected_units));
+    log_info(fmt::format("gates fixed at step {}: {} of {} units open, {} projected", state_.step, h.open_units, h.units,
+                         h.projected_units));
     if (!h.converged) {
-      log_warning(fmt::format("not converged: fixing the gates changed {} of {} units (more than 5 %). Train longer, or raise train.gate_lr "
-                              "or gate.control_rate.", h.projected_units, h.units));
+      log_warning(fmt::format(
+          "not converged: fixing the gates changed {} of {} units (more than 5 %). Train longer, or raise train.gate_lr "
+          "or gate.control_rate.",
+          h.projected_units, h.units));
     }
-    if (h.open_units == 1) log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");
+    if (h.open_units == 1)
+      log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");
   }
 }
 
@@ -108,13 +121,18 @@ double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
 }
 
 void Trainer::fail(const std::string& what) const {
-  const std::string kept = std::filesystem::exists(folder_.state()) ? fmt::format(" The last checkpoint in {} is intact.", folder_.path().string()) : "";
-  throw UserError(fmt::format("training stopped at step {}: {}.{} Lower train.lr (now {}) or train.gate_lr (now {}), or set train.clip "
-                              "(now {}), look for extreme values in the data, and train into a new --out.",
-                              state_.step, what, kept, config_.train.lr, config_.train.gate_lr, config_.train.clip));
+  const std::string kept = std::filesystem::exists(folder_.state())
+                               ? fmt::format(" The last checkpoint in {} is intact.", folder_.path().string())
+                               : "";
+  throw UserError(
+      fmt::format("training stopped at step {}: {}.{} Lower train.lr (now {}) or train.gate_lr (now {}), or set train.clip "
+                  "(now {}), look for extreme values in the data, and train into a new --out.",
+                  state_.step, what, kept, config_.train.lr, config_.train.gate_lr, config_.train.clip));
 }
 
-bool Trainer::patience_is_over() const { return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience; }
+bool Trainer::patience_is_over() const {
+  return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience;
+}
 
 void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
   if (config_.train.ema <= 0) average_.reset();
@@ -127,7 +145,8 @@ void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vec
     fail(fmt::format("it diverges (training loss {:.3g}, validation loss {:.3g})", train_loss, valid_nll));
   }
   const bool gated = !model_->sites().empty();
-  const bool counts = !gated || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+  const bool counts =
+      !gated || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;

@@ -20,7 +20,7 @@ struct TrainerState {
   int64_t best_step = -1;
   double best_nll = 0;
   int64_t epochs_without_better = 0;
-  double loss_sum = 0;           // of the epoch under way
+  double loss_sum = 0;  // of the epoch under way
   int64_t loss_steps = 0;
   bool annealing = false, hardened = false, stopped_early = false;
   Hardening hardening;

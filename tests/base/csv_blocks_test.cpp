@@ -27,7 +27,8 @@ Reading by_reader(const std::filesystem::path& path, const CsvOptions& options) 
   return result;
 }
 
-Reading by_blocks(const std::filesystem::path& path, const CsvOptions& options, size_t block_bytes, int64_t* blocks_seen = nullptr) {
+Reading by_blocks(const std::filesystem::path& path, const CsvOptions& options, size_t block_bytes,
+                  int64_t* blocks_seen = nullptr) {
   Reading result;
   try {
     CsvBlocks blocks(path, options.delimiter, block_bytes, options.longest_line);
@@ -69,7 +70,9 @@ class CsvBlocksTest : public testing::Test {
 TEST_F(CsvBlocksTest, RowsAreThoseOfTheReader) {
   same("a,b\n1,2\n3,\n");
   same("a,b\n1,2\n3,4");
-  same("\xEF\xBB\xBF" "a,b\r\n1,2\r\n\r\n,\r\n\n7,8\r");
+  same(
+      "\xEF\xBB\xBF"
+      "a,b\r\n1,2\r\n\r\n,\r\n\n7,8\r");
   same("a,b\n\n\n");
   same("a,b");
   same("a,b\n\"x,y\",\"say \"\"hi\"\"\"\n\"\",z\n");
@@ -86,7 +89,9 @@ TEST_F(CsvBlocksTest, RefusalsAreThoseOfTheReader) {
   same("a,b,c\n1,2,3\n4,5\n7,8,9\n");
   same("a,b\n\"1\n\",2\n1,2,3,4\n");
   same(std::string("a,b\n1,2\n3,\0\n", 12));
-  same("a,b\n1,2\nx\xC3\xA4" "caf\xE9,2\n");
+  same(
+      "a,b\n1,2\nx\xC3\xA4"
+      "caf\xE9,2\n");
   same("a,b\n1,caf\xC3");
   same("a,b\n1\n\xE9,2\n");
   same("a,b\n\"x\n\xE9\",2\n");
@@ -112,8 +117,8 @@ TEST_F(CsvBlocksTest, LinesThatAreTooLongAreRefusedWhereTheReaderRefusesThem) {
 
 TEST_F(CsvBlocksTest, AnyTextAtAllIsReadAlike) {
   RandomStream random(11);
-  const std::vector<std::string> pieces = {"a", "1", ",", ",", ",", "\n", "\n", "\r\n",
-                                           "\"", "\"\"", "\"x\"", "\",\"", "\r", " ", "\xC3\xA4", "long cell"};
+  const std::vector<std::string> pieces = {"a",  "1",    ",",     ",",     ",",  "\n", "\n",       "\r\n",
+                                           "\"", "\"\"", "\"x\"", "\",\"", "\r", " ",  "\xC3\xA4", "long cell"};
   for (int trial = 0; trial < 1500; ++trial) {
     std::string text = trial % 7 == 0 ? "a\n" : "a,b\n";
     const uint64_t size = random.below(40);
@@ -131,8 +136,8 @@ TEST_F(CsvBlocksTest, AnyTextAtAllIsReadAlike) {
 
 TEST_F(CsvBlocksTest, WellFormedTextIsReadAlike) {
   RandomStream random(12);
-  const std::vector<std::string> cells = {"", "1", "23", "\"q\"", "\"a,b\"",
-                                          "\"two\nlines\"", "\"say \"\"hi\"\"\"", "5\"", "\xF0\x9F\x98\x80"};
+  const std::vector<std::string> cells = {
+      "", "1", "23", "\"q\"", "\"a,b\"", "\"two\nlines\"", "\"say \"\"hi\"\"\"", "5\"", "\xF0\x9F\x98\x80"};
   for (int trial = 0; trial < 300; ++trial) {
     std::string text = "x,y,z\n";
     for (uint64_t row = random.below(12); row > 0; --row) {

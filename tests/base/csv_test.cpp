@@ -60,11 +60,15 @@ class Csv : public testing::Test {
 TEST_F(Csv, PlainRows) {
   EXPECT_EQ(rows("a,b\n1,2\n3,\n"), (Rows{{"1", "2"}, {"3", ""}}));
   EXPECT_EQ(rows("a,b\n1,2\n3,4"), (Rows{{"1", "2"}, {"3", "4"}}));
-  EXPECT_EQ(rows("\xEF\xBB\xBF" "a,b\r\n1,2\r\n\r\n,\r\n"), (Rows{{"1", "2"}, {"", ""}}));
+  EXPECT_EQ(rows("\xEF\xBB\xBF"
+                 "a,b\r\n1,2\r\n\r\n,\r\n"),
+            (Rows{{"1", "2"}, {"", ""}}));
   EXPECT_EQ(rows("a,b\n1,2\r"), (Rows{{"1", "2"}}));
   EXPECT_EQ(rows("a,b\n\n\n"), Rows{});
   EXPECT_EQ(rows("a,b"), Rows{});
-  write("\xEF\xBB\xBF" "na\xC3\xAFve,b\n");
+  write(
+      "\xEF\xBB\xBF"
+      "na\xC3\xAFve,b\n");
   EXPECT_EQ(CsvReader(path_, {}).names(), (std::vector<std::string>{"na\xC3\xAFve", "b"}));
 }
 
@@ -126,12 +130,16 @@ TEST_F(Csv, RaggedRowsAreRefused) {
 
 TEST_F(Csv, BytesThatAreNotTextAreRefused) {
   EXPECT_TRUE(starts(error(std::string("a,b\n1,\0\n", 8)), "FILE: NUL byte at line 2, column 3:"));
-  EXPECT_EQ(error("a,b\n1,2\nx\xC3\xA4" "caf\xE9,2\n"),
+  EXPECT_EQ(error("a,b\n1,2\nx\xC3\xA4"
+                  "caf\xE9,2\n"),
             "FILE: not UTF-8 at line 3, column 6; convert with iconv -f latin1 -t utf8 (found byte 0xE9)");
   EXPECT_TRUE(starts(error("a,b\n1,caf\xE9\n"), "FILE: not UTF-8 at line 2, column 6;"));
   EXPECT_TRUE(starts(error("a,b\n1,caf\xC3"), "FILE: not UTF-8 at line 2, column 6;"));
   EXPECT_TRUE(starts(error("\xE9"), "FILE: not UTF-8 at line 1, column 1;"));
-  EXPECT_TRUE(starts(error(std::string("\xFF\xFE" "a\0,\0b\0\n\0", 10)), "FILE: this is UTF-16 (by its byte-order mark)"));
+  EXPECT_TRUE(starts(error(std::string("\xFF\xFE"
+                                       "a\0,\0b\0\n\0",
+                                       10)),
+                     "FILE: this is UTF-16 (by its byte-order mark)"));
   EXPECT_TRUE(starts(error(std::string("\xFE\xFF\0a\0\n", 6)), "FILE: this is UTF-16"));
   EXPECT_TRUE(starts(error(std::string("a\0,\0b\0\n\0", 8)), "FILE: NUL byte at line 1, column 2:"));
   // The first mistake is the one that is reported.

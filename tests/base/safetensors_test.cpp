@@ -59,9 +59,8 @@ std::string written_file(const std::string& path) {
 }
 
 TEST(Safetensors, ReadsAFileWrittenByHand) {
-  const std::string header =
-      R"({"weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"__metadata__":{"format":"pt"},)"
-      R"("bias":{"dtype":"BOOL","shape":[3],"data_offsets":[8,11]}})";
+  const std::string header = R"({"weight":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"__metadata__":{"format":"pt"},)"
+                             R"("bias":{"dtype":"BOOL","shape":[3],"data_offsets":[8,11]}})";
   const SafetensorsFile file =
       SafetensorsFile::from_bytes(file_of(header, std::string("\0\0\x80\x3f\0\0\0\xc0", 8) + "\1" + std::string(2, '\0')), "x");
   EXPECT_EQ(file.metadata(), (std::map<std::string, std::string>{{"format", "pt"}}));

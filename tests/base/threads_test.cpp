@@ -34,7 +34,11 @@ TEST(GraphThreads, AsManyAsAllowed) {
 }
 
 TEST(GraphThreads, AnExceptionArrives) {
-  EXPECT_THROW(in_own_threads(1000, 1, [](int64_t begin, int64_t) { if (begin == 500) throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_THROW(in_own_threads(1000, 1,
+                              [](int64_t begin, int64_t) {
+                                if (begin == 500) throw std::runtime_error("no");
+                              }),
+               std::runtime_error);
 }
 
 }  // namespace

@@ -24,9 +24,13 @@ struct EveryKind {
     std::vector<int64_t> rows;
     for (int64_t row = 0; row < 300; ++row) {
       const std::string several = tags[random.below(4)] + "|" + tags[random.below(4)] + (random.below(3) == 0 ? "|e" : "");
-      const std::vector<std::string> cells = {colours[random.below(5)], "user" + std::to_string(random.below(40)), several,
-                                              random.below(10) == 0 ? "" : std::to_string(20 + random.below(12)), shortest(random.normal() * 1000),
-                                              shortest(24 * random.uniform()), std::to_string(random.below(7)),
+      const std::vector<std::string> cells = {colours[random.below(5)],
+                                              "user" + std::to_string(random.below(40)),
+                                              several,
+                                              random.below(10) == 0 ? "" : std::to_string(20 + random.below(12)),
+                                              shortest(random.normal() * 1000),
+                                              shortest(24 * random.uniform()),
+                                              std::to_string(random.below(7)),
                                               "class" + std::to_string(random.below(static_cast<uint64_t>(classes)))};
       table.add_row({cells.begin(), cells.end()});
       rows.push_back(row);

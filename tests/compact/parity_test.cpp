@@ -48,7 +48,8 @@ TEST(Parity, AnAlteredNetIsRefused) {
   EXPECT_LE(parity.algebra, algebra_limit);
   folded.net.base.values.back() += 1e-6;
   const std::string message = message_of([&] { check_algebra(model, folded, rows, parity); });
-  for (const char* words : {"is not the trained one", "generated row", "P(", "f00=", "1e-09"}) EXPECT_NE(message.find(words), std::string::npos) << message;
+  for (const char* words : {"is not the trained one", "generated row", "P(", "f00=", "1e-09"})
+    EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 
 TEST(Parity, AFileThatSaysSomethingElseIsRefused) {
@@ -73,9 +74,12 @@ TEST(Parity, AFileThatSaysSomethingElseIsRefused) {
 // Real runs of every way of control, through the verb's own function.
 TEST(CompactRun, ProvesAndWritesRealRuns) {
   for (const std::vector<std::string>& assignments :
-       {std::vector<std::string>{"gate.unit=none"}, {"gate.target_active=0.25", "model.name=xdeepfm", "table.statistics=columns"},
-        {"gate.k=5", "gate.unit=group", "model.members=3"}, {"gate.logits=instance", "gate.lambda=0.003", "model.name=deepfm"},
-        {"gate.unit=fine", "gate.target_active=0.3", "gate.test_rule=median", "model.name=wide-deep", "train.precision=float64"}}) {
+       {std::vector<std::string>{"gate.unit=none"},
+        {"gate.target_active=0.25", "model.name=xdeepfm", "table.statistics=columns"},
+        {"gate.k=5", "gate.unit=group", "model.members=3"},
+        {"gate.logits=instance", "gate.lambda=0.003", "model.name=deepfm"},
+        {"gate.unit=fine", "gate.target_active=0.3", "gate.test_rule=median", "model.name=wide-deep",
+         "train.precision=float64"}}) {
     const Trained trained(assignments);
     const auto out = trained.folder.path() / "model.l0gm";
     const nlohmann::json result = compact_run(trained.run, out, {});
@@ -107,7 +111,8 @@ TEST(CheckRows, BringEverythingAFileCan) {
   const Trained trained;
   const TrainedModel model(trained.run);
   const Schema& schema = model.single.table.schema;
-  const TextTable table = make_check_rows(schema, 2000, 1), again = make_check_rows(schema, 2000, 1), other = make_check_rows(schema, 2000, 2);
+  const TextTable table = make_check_rows(schema, 2000, 1), again = make_check_rows(schema, 2000, 1),
+                  other = make_check_rows(schema, 2000, 2);
   EXPECT_EQ(table.cell(1999, 3), again.cell(1999, 3));
   int64_t different = 0;
   for (int64_t row = 0; row < 2000; ++row) different += table.cell(row, 3) != other.cell(row, 3) ? 1 : 0;

@@ -19,9 +19,10 @@ namespace l0gm::testing_tools {
 // A run of a fraction of a second: 240 nodes with 32 named attributes and 4 classes, two layers of 12 channels.
 inline Config tiny_graph_config(const std::vector<std::string>& assignments = {}) {
   const TemporaryFolder folder;
-  const auto path = folder.write("tiny.toml",
-                                 "[data]\nsource = 'planted-graph'\nrows = 240\n[model]\nname = 'gcn'\nhidden = 12\ndepth = 2\ndropout = 0.1\n"
-                                 "interface_dropout = 0.1\n[graph]\nblocks = 6\n[train]\nepochs = 12\nlr = 0.02\nevaluate_every = 4\nema = 0.5\n");
+  const auto path = folder.write(
+      "tiny.toml",
+      "[data]\nsource = 'planted-graph'\nrows = 240\n[model]\nname = 'gcn'\nhidden = 12\ndepth = 2\ndropout = 0.1\n"
+      "interface_dropout = 0.1\n[graph]\nblocks = 6\n[train]\nepochs = 12\nlr = 0.02\nevaluate_every = 4\nema = 0.5\n");
   return read_config(path, assignments);
 }
 
@@ -36,20 +37,25 @@ struct OwnGraph {
       edges += name(i) + "," + name((i + 2) % 60) + "\n";
       if (i % 15 == 0) edges += name(i) + "," + name((i + 1) % 60) + "\n";
       // Less than a quarter of the values is not zero: they are stored sparse.
-      features += name(i) + (odd ? ",0,0," + std::to_string(1 + i % 3) + ",0,0,0\n" : i % 4 == 0 ? ",2,0,0,0,0,0\n" : ",0,1,0,0,0,0\n");
+      features += name(i) + (odd          ? ",0,0," + std::to_string(1 + i % 3) + ",0,0,0\n"
+                             : i % 4 == 0 ? ",2,0,0,0,0,0\n"
+                                          : ",0,1,0,0,0,0\n");
       if (i < 50) labels += name(i) + (odd ? ",yes\n" : ",no\n");
     }
     folder.write("edges.csv", edges);
     folder.write("features.csv", features);
     folder.write("labels.csv", labels);
-    config = folder.write("own.toml", data(true) + "cache = '" + (folder.path() / "cache").string() + "'\n[model]\nname = 'sage'\nhidden = 8\ndepth = 2\n" +
+    config = folder.write("own.toml", data(true) + "cache = '" + (folder.path() / "cache").string() +
+                                          "'\n[model]\nname = 'sage'\nhidden = 8\ndepth = 2\n" +
                                           "[train]\nepochs = 12\nlr = 0.02\nevaluate_every = 4\nema = 0.5\n" + further);
   }
   static std::string name(int i) { return fmt::format("n{}", i); }
   std::string data(bool labels) const {
-    const auto file = [&](const char* key, const char* path) { return std::string(key) + " = '" + (folder.path() / path).string() + "'\n"; };
-    return "[data]\nsource = 'graph'\n" + file("edges", "edges.csv") + file("features", "features.csv") + (labels ? file("labels", "labels.csv") : "") +
-           "[graph]\n";
+    const auto file = [&](const char* key, const char* path) {
+      return std::string(key) + " = '" + (folder.path() / path).string() + "'\n";
+    };
+    return "[data]\nsource = 'graph'\n" + file("edges", "edges.csv") + file("features", "features.csv") +
+           (labels ? file("labels", "labels.csv") : "") + "[graph]\n";
   }
 };
 
@@ -64,7 +70,9 @@ inline void train_tiny_graph(const Config& config, const std::filesystem::path& 
 struct TrainedTinyGraph {
   TemporaryFolder folder;
   std::filesystem::path run = folder.path() / "run", file = folder.path() / "model.l0gm";
-  explicit TrainedTinyGraph(const std::vector<std::string>& assignments) { train_tiny_graph(tiny_graph_config(assignments), run); }
+  explicit TrainedTinyGraph(const std::vector<std::string>& assignments) {
+    train_tiny_graph(tiny_graph_config(assignments), run);
+  }
   explicit TrainedTinyGraph(const OwnGraph* own) { train_tiny_graph(read_config(own->config, {}), run); }
 };
 

@@ -28,9 +28,9 @@ TEST(Catalogue, NamesAreUniqueAndHashesAreWhole) {
       EXPECT_TRUE(file.optional || !file.address.empty() || entry.modality == "graph") << file.path;
     }
   }
-  EXPECT_EQ(names, (std::set<std::string>{"adult", "planted-table", "messy-table", "ctr-like", "csv", "tsv", "ogbn-products", "ogbn-arxiv",
-                                          "arxiv-guesses", "amazon-computers", "coauthor-cs", "planted-graph", "products-like", "graph", "ogb",
-                                          "npz"}));
+  EXPECT_EQ(names, (std::set<std::string>{"adult", "planted-table", "messy-table", "ctr-like", "csv", "tsv", "ogbn-products",
+                                          "ogbn-arxiv", "arxiv-guesses", "amazon-computers", "coauthor-cs", "planted-graph",
+                                          "products-like", "graph", "ogb", "npz"}));
   EXPECT_EQ(catalogue_entry("adult").files.size(), 20u);
 }
 
@@ -68,8 +68,8 @@ TEST(Catalogue, MadeTablesSayThatTheirTruthIsKnown) {
 TEST(Catalogue, GraphsAreFoundInEitherFolderAndSayWhereTheyComeFrom) {
   const CatalogueEntry& products = catalogue_entry("ogbn-products");
   EXPECT_EQ(products.files[0].spellings(),
-            (std::vector<std::string>{"graph/ogbn_products/raw/edge.csv.gz", "ogbn_products/raw/edge.csv.gz", "graph/ogbn_products/raw/edge.csv",
-                                      "ogbn_products/raw/edge.csv"}));
+            (std::vector<std::string>{"graph/ogbn_products/raw/edge.csv.gz", "ogbn_products/raw/edge.csv.gz",
+                                      "graph/ogbn_products/raw/edge.csv", "ogbn_products/raw/edge.csv"}));
   EXPECT_TRUE(contains(products.origin, "http://snap.stanford.edu/ogb/data/nodeproppred/products.zip")) << products.origin;
   EXPECT_TRUE(contains(catalogue_entry("arxiv-guesses").description, "NOT OGB's"));
   EXPECT_EQ(catalogue_entry("coauthor-cs").files[0].spellings()[1], "coauthor_cs/coauthor_cs.npz");

@@ -54,7 +54,8 @@ class Robustness : public testing::Test {
     write_predictions(folder / "predictions/test.csv", calibrated_model(300, 2, 1, 1));
     double factor = 1;
     for (const std::string& name : conditions) {
-      write_predictions(folder / "predictions" / ("test-" + name + ".csv"), sharpened(calibrated_model(300, 2, 1, 1), factor += 0.2));
+      write_predictions(folder / "predictions" / ("test-" + name + ".csv"),
+                        sharpened(calibrated_model(300, 2, 1, 1), factor += 0.2));
     }
     folder_.write("peer/perturbed.json", record.dump());
     return folder;
@@ -70,7 +71,8 @@ class Robustness : public testing::Test {
     for (const char* measure : {"accuracy", "auc", "nll"}) {
       double sum = 0;
       for (const auto& condition : result["conditions"]) sum += condition[measure].get<double>();
-      EXPECT_NEAR(result["rob_mu"][measure].get<double>(), sum / static_cast<double>(result["conditions"].size()), 1e-12) << measure;
+      EXPECT_NEAR(result["rob_mu"][measure].get<double>(), sum / static_cast<double>(result["conditions"].size()), 1e-12)
+          << measure;
     }
   }
   fs::path out() const { return folder_.path() / "run"; }

@@ -74,7 +74,8 @@ TEST(CounterDropout, AnotherSeedStepOrSiteIsAnotherMask) {
   const torch::Tensor x = at::ones({6, 40});
   const torch::Tensor y = counter_dropout(x, 0.5, draw);
   EXPECT_TRUE(at::equal(counter_dropout(x, 0.5, draw), y));
-  for (const Draw& other : {Draw{6, 2, 77, draw.example_ids}, Draw{5, 3, 77, draw.example_ids}, Draw{5, 2, 78, draw.example_ids}}) {
+  for (const Draw& other :
+       {Draw{6, 2, 77, draw.example_ids}, Draw{5, 3, 77, draw.example_ids}, Draw{5, 2, 78, draw.example_ids}}) {
     EXPECT_FALSE(at::equal(counter_dropout(x, 0.5, other), y));
   }
 }
@@ -96,7 +97,8 @@ TEST(CounterDropout, ThreeDimensions) {
 }
 
 TEST(CounterDropout, NothingToMask) {
-  EXPECT_EQ(counter_dropout(at::empty({0, 5}), 0.5, {1, 1, 1, at::empty({0}, torch::kInt64)}).sizes(), (std::vector<int64_t>{0, 5}));
+  EXPECT_EQ(counter_dropout(at::empty({0, 5}), 0.5, {1, 1, 1, at::empty({0}, torch::kInt64)}).sizes(),
+            (std::vector<int64_t>{0, 5}));
   EXPECT_EQ(counter_dropout(at::empty({6, 0}), 0.5, draw).sizes(), (std::vector<int64_t>{6, 0}));
 }
 

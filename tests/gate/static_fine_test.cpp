@@ -19,9 +19,7 @@ torch::Tensor second_index() {  // another batch, other values
   return at::tensor(std::vector<int64_t>{1, 3, 4, 1, 3, 4, 0, 3, 5, 1, 2, 4}, torch::kInt64).view({4, 3});
 }
 
-torch::Tensor some_elements() {
-  return reals({0.5, -3, 0.25, 2, 1.5, -0.125, -4, 1, 0.75, 0.625, 2.5, -1.75}).view({4, 3});
-}
+torch::Tensor some_elements() { return reals({0.5, -3, 0.25, 2, 1.5, -0.125, -4, 1, 0.75, 0.625, 2.5, -1.75}).view({4, 3}); }
 
 torch::Tensor some_weights() { return reals({1, -2, 3, 0.5, 4, -1, 0.25, 2, -3, 1.5, -0.75, 0.125}).view({4, 3}); }
 
@@ -34,7 +32,8 @@ torch::Tensor spread(const torch::Tensor& of_unit, const torch::Tensor& index) {
 torch::Tensor summed(const torch::Tensor& elements, const torch::Tensor& index) {
   std::vector<double> sums(unit_count, 0);
   for (int64_t e = 0; e < index.size(0); ++e) {
-    for (int64_t d = 0; d < index.size(1); ++d) sums[static_cast<size_t>(index[e][d].item<int64_t>())] += elements[e][d].item<double>();
+    for (int64_t d = 0; d < index.size(1); ++d)
+      sums[static_cast<size_t>(index[e][d].item<int64_t>())] += elements[e][d].item<double>();
   }
   return reals(sums);
 }
@@ -101,7 +100,8 @@ TEST(StaticFine, GradientIsWhatClosingAUnitForAllItsExamplesWouldDo) {
   const torch::Tensor first = summed(r * weights, first_index()).abs();
   EXPECT_LT(largest_difference(ranking.scores(), first), 1e-12) << ranking.scores();
   ranking.step(r, weights * -3, second_index());  // signs are dropped step by step: a batch does not undo another
-  EXPECT_LT(largest_difference(ranking.scores(), first + summed(r * weights, second_index()).abs() * 3), 1e-12) << ranking.scores();
+  EXPECT_LT(largest_difference(ranking.scores(), first + summed(r * weights, second_index()).abs() * 3), 1e-12)
+      << ranking.scores();
   EXPECT_EQ(ranking.scores()[nobodys].item<double>(), 0);
 }
 
@@ -130,7 +130,8 @@ TEST(StaticFine, KeepsTheUnitsWhoseElementsHaveLargerGradients) {
   Ranking ranking(StaticBy::gradient, 2);
   const torch::Tensor weight = reals({0.1, 0.1, -4, 0.2, 0.1, 9, 100});
   const torch::Tensor size = reals({9, 9, 1, 9, 9, 1, 1});  // large elements that the loss hardly reads
-  for (const torch::Tensor& index : {first_index(), second_index()}) ranking.step(spread(size, index), spread(weight, index), index);
+  for (const torch::Tensor& index : {first_index(), second_index()})
+    ranking.step(spread(size, index), spread(weight, index), index);
   EXPECT_TRUE(at::equal(ranking.mask(), flags({0, 0, 1, 0, 0, 1, 0}))) << ranking.scores();
 }
 

@@ -9,8 +9,8 @@ namespace {
 using namespace testing_tools;
 
 // The definition as a triple sum, in float64: maps [examples, all maps], each summed over coordinates.
-torch::Tensor by_the_definition(const CinHead& head, const torch::Tensor& interface, const HeadShape& shape, const std::vector<int64_t>& maps,
-                                int64_t rank) {
+torch::Tensor by_the_definition(const CinHead& head, const torch::Tensor& interface, const HeadShape& shape,
+                                const std::vector<int64_t>& maps, int64_t rank) {
   const auto parameters = head.named_parameters();
   const int64_t examples = interface.size(0), fields = shape.fields, width = shape.width;
   const torch::Tensor base = interface.narrow(1, 0, fields * width).view({examples, fields, width});

@@ -44,7 +44,9 @@ struct Toy {
     const auto terms = std::static_pointer_cast<FieldEmbeddings>(head.named_children()["terms"]);
     return terms->fields(*batch).select(1, field).flatten();
   }
-  torch::Tensor statistic(int64_t s) { return batch->slopes.select(1, 10 + s) * head.named_parameters()["statistic_weights"][s][0]; }
+  torch::Tensor statistic(int64_t s) {
+    return batch->slopes.select(1, 10 + s) * head.named_parameters()["statistic_weights"][s][0];
+  }
 };
 
 TEST(LinearHead, IsTheSumOfItsTerms) {
@@ -90,7 +92,8 @@ TEST(LinearHead, SoftGatesScaleATermByTheirLargest) {
   for (int64_t e = 0; e < 6; ++e) {
     const auto largest = [&](std::vector<int64_t> begins, std::vector<int64_t> counts) {
       double value = 0;
-      for (size_t i = 0; i < begins.size(); ++i) value = std::max(value, z[e].narrow(0, begins[i], counts[i]).max().item<double>());
+      for (size_t i = 0; i < begins.size(); ++i)
+        value = std::max(value, z[e].narrow(0, begins[i], counts[i]).max().item<double>());
       return value;
     };
     EXPECT_NEAR(gates[e][3].item<double>(), largest({3 * width}, {width}), 1e-6) << "kind";

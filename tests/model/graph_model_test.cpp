@@ -31,7 +31,8 @@ void set_logits(const GateSite& site, const std::vector<double>& values) {
 // Half of the units closed; the others, by the median rule, open by fractions.
 void close_half(const GateSite& site) {
   std::vector<double> logits;
-  for (int64_t unit = 0; unit < site.gate->units(); ++unit) logits.push_back(unit % 2 != 0 ? -6 : 0.1 + 0.1 * static_cast<double>(unit));
+  for (int64_t unit = 0; unit < site.gate->units(); ++unit)
+    logits.push_back(unit % 2 != 0 ? -6 : 0.1 + 0.1 * static_cast<double>(unit));
   set_logits(site, logits);
 }
 
@@ -48,7 +49,8 @@ int64_t count(const Model& model) {
 TEST(GraphModel, NamesOfTableModelsAreRefused) {
   const Graph graph = tiny_graph();
   for (const ModelName name : {ModelName::linear, ModelName::fm, ModelName::wide_deep, ModelName::deepfm, ModelName::xdeepfm}) {
-    const std::string message = message_of<UserError>([&] { tiny_model(graph, tiny_options({name}), gate_of_units(UnitKind::none)); });
+    const std::string message =
+        message_of<UserError>([&] { tiny_model(graph, tiny_options({name}), gate_of_units(UnitKind::none)); });
     EXPECT_TRUE(contains(message, "model.name = " + std::string(name_of_enum(name)) + " reads a table")) << message;
   }
   GraphModelOptions options = tiny_options({ModelName::gcn});
@@ -83,7 +85,9 @@ TEST(GraphModel, IsWhatItsOptionsSay) {
 
 TEST(GraphModel, LogitsStartAtTheBaseRateOrAtEqualOdds) {
   GraphModelOptions options = tiny_options({ModelName::gcn});
-  const auto bias = [&] { return make_graph_model({{"x"}, {}, {30, 10, 0}}, options, {}, 1)->named_parameters()["head.bias"].flatten(); };
+  const auto bias = [&] {
+    return make_graph_model({{"x"}, {}, {30, 10, 0}}, options, {}, 1)->named_parameters()["head.bias"].flatten();
+  };
   EXPECT_NEAR((bias()[0] - bias()[1]).item<double>(), std::log(30.5 / 10.5), 1e-6);
   EXPECT_TRUE(at::isfinite(bias()).all().item<bool>()) << "also of a class without training nodes";
   options.balanced = true;
@@ -156,8 +160,8 @@ struct NarrowCase {
   UnitKind unit;
   TestRule rule;
   std::string text() const {
-    return kind.text() + ", norm " + std::string(name_of_enum(last_norm)) + ", residual " + std::string(name_of_enum(residual)) + ", " +
-           std::string(name_of_enum(unit)) + ", " + std::string(name_of_enum(rule));
+    return kind.text() + ", norm " + std::string(name_of_enum(last_norm)) + ", residual " + std::string(name_of_enum(residual)) +
+           ", " + std::string(name_of_enum(unit)) + ", " + std::string(name_of_enum(rule));
   }
 };
 
@@ -287,7 +291,8 @@ TEST(GraphModel, NarrowedInputsAreReadNoMore) {
           const Graph less = select_attributes(graph, {kept.data_ptr<int64_t>(), kept.data_ptr<int64_t>() + kept.size(0)});
           EXPECT_LT(apart(logits_of(*model, *whole_batch(less, 2)), before), exact);
           EXPECT_EQ(encoder_of(*model).shape().attribute_names, less.attribute_names);
-          EXPECT_EQ(count(*model), count(*tiny_model(less, options, gate_of_units(UnitKind::none)))) << "as if it had never read the others";
+          EXPECT_EQ(count(*model), count(*tiny_model(less, options, gate_of_units(UnitKind::none))))
+              << "as if it had never read the others";
           EXPECT_EQ(model->parameter_count(), count(*model));
         }
       }

@@ -107,7 +107,8 @@ TEST(Model, OutputsPerMemberAndClass) {
   Schema schema = toy_schema();
   schema.classes = {"a", "b", "c"};
   schema.class_rows = {2, 2, 2};
-  const auto model = make_table_model(schema, count_fields(toy_rows(), schema), {small(), {}, {}, false}, gate_of(UnitKind::none), 0);
+  const auto model =
+      make_table_model(schema, count_fields(toy_rows(), schema), {small(), {}, {}, false}, gate_of(UnitKind::none), 0);
   EXPECT_EQ(run(*model, annealing).sizes(), (std::vector<int64_t>{6, 1, 3}));
 }
 

@@ -32,7 +32,8 @@ GateOptions gate_of(UnitKind unit) {
   return gate;
 }
 
-std::shared_ptr<Model> rich_model(const TableModelOptions& options, const GateOptions& gate = gate_of(UnitKind::none), int64_t classes = 2) {
+std::shared_ptr<Model> rich_model(const TableModelOptions& options, const GateOptions& gate = gate_of(UnitKind::none),
+                                  int64_t classes = 2) {
   Schema schema = rich_schema();
   if (classes == 3) {
     schema.classes = {"a", "b", "c"};
@@ -69,7 +70,8 @@ void copy_shared(Model& from, Model& to) {
 void shake(Model& model) {  // linear terms and pair weights start at nothing: give them something to say
   torch::NoGradGuard no_grad;
   for (auto& item : model.named_parameters()) {
-    if (item.key().starts_with("head.linear") || item.key().starts_with("head.pairs") || item.key() == "head.bias") item.value().normal_();
+    if (item.key().starts_with("head.linear") || item.key().starts_with("head.pairs") || item.key() == "head.bias")
+      item.value().normal_();
   }
 }
 
@@ -134,8 +136,8 @@ TEST(TableModel, MembersDoNotStayOne) {
 }
 
 TEST(TableModel, ParameterCounts) {
-  // Interface of 9 fields of 3 and 4 statistics. One dimension of each field: size 3, colour 5, age 5, kind 3, bins 3, exact age 4,
-  // user 4, tags 5, phase 34.
+  // Interface of 9 fields of 3 and 4 statistics. One dimension of each field: size 3, colour 5, age 5, kind 3, bins 3, exact age
+  // 4, user 4, tags 5, phase 34.
   const int64_t dimension = 3 + 5 + 5 + 3 + 3 + 4 + 4 + 5 + 34, deep = 31 * 8 + 8 + 8, linear = dimension + 4;
   const auto count = [&](ModelName name, bool weighted = true) {
     TableModelOptions options = options_for(name);
@@ -202,7 +204,8 @@ TEST(TableModel, GradientsByFiniteDifferencesThroughSoftGates) {
       return task + pass.expected_cost();
     };
     for (auto& item : model->named_parameters()) {
-      if (item.value().numel() <= 60) expect_gradient(std::string(name_of_enum(name)) + " " + item.key(), item.value(), loss, 2e-5);
+      if (item.value().numel() <= 60)
+        expect_gradient(std::string(name_of_enum(name)) + " " + item.key(), item.value(), loss, 2e-5);
     }
   }
 }

@@ -132,7 +132,9 @@ TEST_F(RunFolders, OneProcessAtATime) {
     RunFolder second = RunFolder::open(path_);
     EXPECT_TRUE(contains(message_of<UserError>([&] { second.lock(); }), "in use by another process"));
   }
-  { const RunFolder released = std::move(first); }
+  {
+    const RunFolder released = std::move(first);
+  }
   RunFolder third = RunFolder::open(path_);
   EXPECT_NO_THROW(third.lock());
 }

@@ -78,7 +78,8 @@ TEST_F(CApi, NullModelsHaveNothing) {
 }
 
 TEST_F(CApi, TextsWithAndWithoutLengthsGiveTheModelsBits) {
-  ASSERT_EQ(l0gm_predict_text(model_, nullptr, cells_.data(), nullptr, rows(), probabilities_.data(), nullptr), L0GM_OK) << last_error();
+  ASSERT_EQ(l0gm_predict_text(model_, nullptr, cells_.data(), nullptr, rows(), probabilities_.data(), nullptr), L0GM_OK)
+      << last_error();
   EXPECT_EQ(probabilities_, wanted());
   std::string together;  // no zero bytes between: lengths alone tell where a cell ends
   std::vector<size_t> lengths, begins;
@@ -107,7 +108,8 @@ TEST_F(CApi, ANullCellIsMissing) {
 TEST_F(CApi, CountsAreAddedToThoseOfTheCaller) {
   std::vector<int64_t> counts(18, 100);
   ASSERT_EQ(l0gm_predict_text(model_, nullptr, cells_.data(), nullptr, rows(), probabilities_.data(), counts.data()), L0GM_OK);
-  EXPECT_EQ(counts, (std::vector<int64_t>{100, 100, 102, 100, 102, 100, 101, 101, 100, 100, 100, 101, 102, 101, 101, 102, 102, 101}));
+  EXPECT_EQ(counts,
+            (std::vector<int64_t>{100, 100, 102, 100, 102, 100, 101, 101, 100, 100, 100, 101, 102, 101, 101, 102, 102, 101}));
 }
 
 TEST_F(CApi, OptionsAreHeeded) {

@@ -44,7 +44,8 @@ std::string unless_refused(const std::string& bytes, const std::string& with) {
 
 void expect_same_arrays(const TableNet<PackedRows>& found, const TableNet<PackedRows>& wanted) {
   std::vector<std::pair<std::string, const PackedRows*>> arrays;
-  wanted.visit([&](const std::string& name, const PackedRows& rows, int64_t, int64_t, ArrayKind) { arrays.emplace_back(name, &rows); });
+  wanted.visit(
+      [&](const std::string& name, const PackedRows& rows, int64_t, int64_t, ArrayKind) { arrays.emplace_back(name, &rows); });
   size_t next = 0;
   found.visit([&](const std::string& name, const PackedRows& rows, int64_t count, int64_t columns, ArrayKind) {
     ASSERT_LT(next, arrays.size());
@@ -124,7 +125,8 @@ TEST(CompactFile, IsSafetensorsWithAManifestAndHashes) {
 }
 
 TEST(CompactFile, OtherFilesAreNamedForWhatTheyAre) {
-  EXPECT_EQ(error_of(ForgedFile::assembled("{}", "")), "'m.l0gm' is no compact model; `l0gm compact RUN -o MODEL.l0gm` makes one of a run");
+  EXPECT_EQ(error_of(ForgedFile::assembled("{}", "")),
+            "'m.l0gm' is no compact model; `l0gm compact RUN -o MODEL.l0gm` makes one of a run");
   EXPECT_EQ(unless_refused("", "not a valid safetensors file"), "");
   EXPECT_THROW(read_compact(std::filesystem::path("there/is/no.l0gm")), UserError);
   EXPECT_THROW(read_compact(std::filesystem::temp_directory_path()), UserError);
@@ -151,7 +153,8 @@ TEST(CompactFile, HashesTellDamage) {
   EXPECT_EQ(unless_refused(other.bytes(false), "the tensors do not match the SHA-256"), "");
   other = file;
   other.header["__metadata__"].erase("sha256");
-  EXPECT_EQ(unless_refused(other.bytes(false), "the metadata has no SHA-256 of the tensors"), "") << "no hash is no way around it";
+  EXPECT_EQ(unless_refused(other.bytes(false), "the metadata has no SHA-256 of the tensors"), "")
+      << "no hash is no way around it";
   other = file;
   other.header["__metadata__"]["more"] = "x";
   EXPECT_EQ(unless_refused(other.bytes(), "the metadata has an unknown 'more'"), "");
@@ -211,7 +214,8 @@ TEST(CompactFile, ForgedManifestsAreRefused) {
       {"its kind 'magic' is none of", set("/calibrator/kind", "magic")},
       {"wanted a finite number above 0", set("/calibrator/temperature", -1)},
       {"its calibrator has 1 curves for 3 classes",
-       set("/calibrator", {{"kind", "isotonic"}, {"curves", json::array({{{"logits", {0, 1}}, {"probabilities", {0.1, 0.9}}}})}})},
+       set("/calibrator",
+           {{"kind", "isotonic"}, {"curves", json::array({{{"logits", {0, 1}}, {"probabilities", {0.1, 0.9}}}})}})},
       {"it has 1 outputs, 3 classes need 3", set("/net/outputs", 1)},
       {"'members' is or holds 0", set("/net/members", 0)},
       {"'members' is or holds 1000000000000000000", set("/net/members", 1000000000000000000)},
@@ -220,10 +224,10 @@ TEST(CompactFile, ForgedManifestsAreRefused) {
       {"it has layers behind a first one without units", set("/net/hidden", 0)},
       {"tensor 'layer1.weights' has the shape [8, 3], wanted [8, 4]", set("/net/layers/0", 4)},
       {"tensor 'layer2.weights' is absent", set("/net/layers/1", 4)},
-      {"tensor 'output' has the shape [6, 3], wanted [6, 4]",
-       [](json& manifest) { manifest["net"]["layers"] = json::array(); }},
+      {"tensor 'output' has the shape [6, 3], wanted [6, 4]", [](json& manifest) { manifest["net"]["layers"] = json::array(); }},
       {"'layers' is or holds -1", set("/net/layers/0", -1)},
-      {"it has 7 columns, the schema has 6", [](json& manifest) { manifest["net"]["columns"].push_back(manifest["net"]["columns"][0]); }},
+      {"it has 7 columns, the schema has 6",
+       [](json& manifest) { manifest["net"]["columns"].push_back(manifest["net"]["columns"][0]); }},
       {"'folded' is number, wanted true or false", set("/net/columns/0/folded", 1)},
       {"tensor 'column2.units' is not of 5 rows and 3 units", set("/net/columns/2/units", 3)},
       {"there is no tensor 'column0.units'", set("/net/columns/0/units", 4194304)},
@@ -243,7 +247,8 @@ TEST(CompactFile, ForgedManifestsAreRefused) {
       {"nothing reads its tensor 'pairs.coordinates'", set("/net/pairs/by_coordinate", false)},
       {"more than the 1048576 that are allowed", set("/net/cin/maps/0", 1048576)},
       {"tensor 'cin1.weights' has the shape [9, 2], wanted [9, 3]", set("/net/cin/maps/0", 3)},
-      {"tensor 'cin.last' has the shape [6, 6], wanted [6, 9]", [](json& manifest) { manifest["net"]["cin"]["maps"] = json::array(); }},
+      {"tensor 'cin.last' has the shape [6, 6], wanted [6, 9]",
+       [](json& manifest) { manifest["net"]["cin"]["maps"] = json::array(); }},
       {"'gates' is or holds 0", set("/net/gate/gates", 0)},
       {"'of_unit' is or holds 2", set("/net/gate/gates", 2)},
       {"tensor 'gate.map_in' has the shape [9, 2], wanted [9, 3]", set("/net/gate/rank", 3)},
@@ -274,7 +279,7 @@ TEST(CompactFile, SchemasThatAskForTooMuchAreRefused) {
   for (int i = 0; i < 66; ++i) {
     const std::string name = "m" + std::to_string(i);
     json& columns = manifest["schema"]["columns"];
-    const json field = {{"name", name},   {"column", columns.size()}, {"kind", "multi"},
+    const json field = {{"name", name},  {"column", columns.size()}, {"kind", "multi"},
                         {"slots", 1024}, {"separator", "|"},         {"vocabulary", json::array()}};
     json& fields = manifest["schema"]["fields"];
     fields.insert(fields.begin() + 7, field);  // in front of the statistics
@@ -321,29 +326,42 @@ TEST(CompactFile, ForgedTensorsAreRefused) {
     change(other);
     return unless_refused(other.bytes(), with);
   };
-  const auto put = [](std::string& bytes, size_t index, auto value) { std::memcpy(bytes.data() + index * sizeof value, &value, sizeof value); };
+  const auto put = [](std::string& bytes, size_t index, auto value) {
+    std::memcpy(bytes.data() + index * sizeof value, &value, sizeof value);
+  };
   EXPECT_EQ(refused("tensor 'base' holds a number that is not finite",
-                    [&](ForgedFile& f) { put(f.tensors["base"], 3, std::numeric_limits<float>::quiet_NaN()); }), "");
+                    [&](ForgedFile& f) { put(f.tensors["base"], 3, std::numeric_limits<float>::quiet_NaN()); }),
+            "");
   EXPECT_EQ(refused("tensor 'gate.logits' holds a number that is not finite",
-                    [&](ForgedFile& f) { put(f.tensors["gate.logits"], 1, -std::numeric_limits<double>::infinity()); }), "");
+                    [&](ForgedFile& f) { put(f.tensors["gate.logits"], 1, -std::numeric_limits<double>::infinity()); }),
+            "");
   for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     EXPECT_EQ(refused("tensor 'wide.scales' holds a scale that is not a finite number above 0",
-                      [&](ForgedFile& f) { put(f.tensors["wide.scales"], 2, scale); }), "");
+                      [&](ForgedFile& f) { put(f.tensors["wide.scales"], 2, scale); }),
+              "");
   }
   EXPECT_EQ(refused("tensor 'wide.scales' is absent", [](ForgedFile& f) { f.header.erase("wide.scales"); }), "");
   EXPECT_EQ(refused("tensor 'output' is absent", [](ForgedFile& f) { f.header.erase("output"); }), "");
-  EXPECT_EQ(refused("tensor 'output' is of type I32, wanted F32", [](ForgedFile& f) { f.header["output"]["dtype"] = "I32"; }), "");
-  EXPECT_EQ(refused("tensor 'output' has the shape [3, 6], wanted [6, 3]", [](ForgedFile& f) { f.header["output"]["shape"] = {3, 6}; }), "");
-  EXPECT_EQ(refused("nothing reads its tensor 'more'", [](ForgedFile& f) {
-              f.header["more"] = {{"dtype", "U8"}, {"shape", {1}}, {"data_offsets", {0, 0}}};
-              f.tensors["more"] = "x";
-            }), "");
+  EXPECT_EQ(refused("tensor 'output' is of type I32, wanted F32", [](ForgedFile& f) { f.header["output"]["dtype"] = "I32"; }),
+            "");
+  EXPECT_EQ(refused("tensor 'output' has the shape [3, 6], wanted [6, 3]",
+                    [](ForgedFile& f) { f.header["output"]["shape"] = {3, 6}; }),
+            "");
+  EXPECT_EQ(refused("nothing reads its tensor 'more'",
+                    [](ForgedFile& f) {
+                      f.header["more"] = {{"dtype", "U8"}, {"shape", {1}}, {"data_offsets", {0, 0}}};
+                      f.tensors["more"] = "x";
+                    }),
+            "");
   EXPECT_EQ(refused("'keys' do not increase", [&](ForgedFile& f) { put(f.tensors["statistic0.keys"], 0, int64_t{2}); }), "");
   EXPECT_EQ(refused("'keys' is or holds 5", [&](ForgedFile& f) { put(f.tensors["statistic0.keys"], 3, int64_t{5}); }), "");
   EXPECT_EQ(refused("'counts' is or holds 0", [&](ForgedFile& f) { put(f.tensors["statistic0.counts"], 0, int64_t{0}); }), "");
-  EXPECT_EQ(refused("a class has more rows than its key", [&](ForgedFile& f) { put(f.tensors["statistic0.class_counts"], 0, int64_t{9}); }), "");
+  EXPECT_EQ(refused("a class has more rows than its key",
+                    [&](ForgedFile& f) { put(f.tensors["statistic0.class_counts"], 0, int64_t{9}); }),
+            "");
   EXPECT_EQ(refused("tensor 'statistic0.class_counts' has 1 dimensions, wanted 2",
-                    [](ForgedFile& f) { f.header["statistic0.class_counts"]["shape"] = {12}; }), "");
+                    [](ForgedFile& f) { f.header["statistic0.class_counts"]["shape"] = {12}; }),
+            "");
   options.weights = WeightType::bfloat16;
   ForgedFile halves(bytes_of(options));
   put(halves.tensors["wide"], 5, uint16_t{0x7F80});

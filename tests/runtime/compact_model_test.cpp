@@ -36,7 +36,8 @@ CompactModel model_of(const SampleOptions& options, CompactModel::Options with =
 // A net whose working memory does not lie on the stack.
 SampleOptions large_sample() { return {.members = 40, .hidden = 40}; }
 
-std::vector<float> predict(const CompactModel& model, const std::vector<std::vector<std::string>>& rows, InputCounts* counts = nullptr) {
+std::vector<float> predict(const CompactModel& model, const std::vector<std::vector<std::string>>& rows,
+                           InputCounts* counts = nullptr) {
   std::vector<float> probabilities(rows.size() * model.classes().size());
   model.predict(flat(rows), probabilities, nullptr, counts);
   return probabilities;
@@ -56,7 +57,8 @@ void expect_near(const std::vector<float>& found, const std::vector<double>& wan
 
 TEST(CompactModel, ProbabilitiesAreThoseOfTheReference) {
   for (const WeightType weights : {WeightType::float32, WeightType::bfloat16, WeightType::int8}) {
-    for (SampleOptions options : {SampleOptions{}, full_sample(), large_sample(), SampleOptions{.classes = 4, .hidden = 0, .cin = true}}) {
+    for (SampleOptions options :
+         {SampleOptions{}, full_sample(), large_sample(), SampleOptions{.classes = 4, .hidden = 0, .cin = true}}) {
       options.weights = weights;
       const std::string bytes = bytes_of(options);
       const CompactFile file = read_compact(bytes, "m");
@@ -129,11 +131,27 @@ TEST(CompactModel, NumbersAndCodesAreTheSameRows) {
   const CompactModel model = model_of(full_sample());
   const double nan = std::nan("");
   const auto code = [&model](size_t column, const char* text) { return static_cast<double>(model.code(column, text)); };
-  const std::vector<double> numbers = {30,  0.5,  code(2, "red"),    code(3, "Paris"), code(4, "a"), 71.5,  //
-                                       nan, nan,  nan,               nan,              nan,          nan,   //
-                                       -5,  1e9,  code(2, "violet"), code(3, "Oslo"),  code(4, "x"), 1e308};
-  const std::vector<std::vector<std::string>> rows = {
-      sample_rows()[0], sample_rows()[3], {"-5", "1e9", "violet", "Oslo", "x", "1e308"}};
+  const std::vector<double> numbers = {30,
+                                       0.5,
+                                       code(2, "red"),
+                                       code(3, "Paris"),
+                                       code(4, "a"),
+                                       71.5,  //
+                                       nan,
+                                       nan,
+                                       nan,
+                                       nan,
+                                       nan,
+                                       nan,  //
+                                       -5,
+                                       1e9,
+                                       code(2, "violet"),
+                                       code(3, "Oslo"),
+                                       code(4, "x"),
+                                       1e308};
+  const std::vector<std::vector<std::string>> rows = {sample_rows()[0],
+                                                      sample_rows()[3],
+                                                      {"-5", "1e9", "violet", "Oslo", "x", "1e308"}};
   std::vector<float> probabilities(9);
   model.predict(numbers, probabilities);
   EXPECT_EQ(probabilities, predict(model, rows));
@@ -183,7 +201,8 @@ TEST(CompactModel, SizesThatDoNotFitAreRefused) {
   std::vector<std::string_view> cells(12, "1");
   std::vector<float> probabilities(4);
   model.predict(cells, probabilities);
-  const auto refused = [&](size_t cell_count, size_t probability_count, const RowLayout* layout = nullptr, InputCounts* counts = nullptr) {
+  const auto refused = [&](size_t cell_count, size_t probability_count, const RowLayout* layout = nullptr,
+                           InputCounts* counts = nullptr) {
     try {
       const auto some = std::span<const std::string_view>(cells).first(cell_count);
       model.predict(some, std::span(probabilities).first(probability_count), layout, counts);
@@ -243,7 +262,8 @@ TEST(CompactModel, NumbersAreReadTheSameInEveryLocale) {
 TEST(CompactModel, EveryCalibratorIsAppliedWhenAskedFor) {
   const IsotonicCurve curve{{-2, 0, 1}, {0.1, 0.4, 0.8}};
   for (const int classes : {2, 3}) {
-    for (const CalibratorKind kind : {CalibratorKind::none, CalibratorKind::temperature, CalibratorKind::power, CalibratorKind::isotonic}) {
+    for (const CalibratorKind kind :
+         {CalibratorKind::none, CalibratorKind::temperature, CalibratorKind::power, CalibratorKind::isotonic}) {
       Calibrator calibrator;
       calibrator.kind = kind;
       calibrator.temperature = 2.5;
@@ -254,7 +274,8 @@ TEST(CompactModel, EveryCalibratorIsAppliedWhenAskedFor) {
       options.classes = classes;
       const std::string bytes = bytes_of(options, &calibrator);
       const std::vector<float> raw = predict(CompactModel::from_bytes(bytes, "m", {}), sample_rows());
-      const std::vector<float> found = predict(CompactModel::from_bytes(bytes, "m", {.threads = 1, .calibrated = true}), sample_rows());
+      const std::vector<float> found =
+          predict(CompactModel::from_bytes(bytes, "m", {.threads = 1, .calibrated = true}), sample_rows());
       std::vector<double> wanted(raw.begin(), raw.end());
       const auto width = static_cast<size_t>(classes);
       for (size_t r = 0; r < sample_rows().size(); ++r) calibrator.apply_to_row({wanted.data() + r * width, width});
@@ -288,7 +309,8 @@ TEST(CompactModel, AForgedCalibratorThatGivesNothingFiniteIsAnError) {
 TEST(CompactModel, SeveralThreadsGiveTheBitsOfOne) {
   for (const SampleOptions& options : {SampleOptions{}, full_sample(), large_sample()}) {
     const std::string bytes = bytes_of(options);
-    const CompactModel one = CompactModel::from_bytes(bytes, "m", {}), four = CompactModel::from_bytes(bytes, "m", {.threads = 4});
+    const CompactModel one = CompactModel::from_bytes(bytes, "m", {}),
+                       four = CompactModel::from_bytes(bytes, "m", {.threads = 4});
     for (const size_t count : {2047U, 2048U, 5003U}) {
       const auto rows = many_rows(count);
       InputCounts counts_of_one = one.empty_counts(), counts_of_four = four.empty_counts();

@@ -55,8 +55,8 @@ class ForgedFile {
     return result + head + region;
   }
 
-  nlohmann::ordered_json header;                // "__metadata__" and the tensors' types and shapes
-  std::map<std::string, std::string> tensors;   // their bytes
+  nlohmann::ordered_json header;               // "__metadata__" and the tensors' types and shapes
+  std::map<std::string, std::string> tensors;  // their bytes
   nlohmann::json manifest;
 };
 

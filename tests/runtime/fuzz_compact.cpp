@@ -1,5 +1,5 @@
-// Throws damaged and forged compact files at the reader and hostile rows at whatever it lets in. Anything but success or a UserError is a
-// failure (a crash, another exception, a probability outside [0, 1]); run it under AddressSanitizer as well.
+// Throws damaged and forged compact files at the reader and hostile rows at whatever it lets in. Anything but success or a
+// UserError is a failure (a crash, another exception, a probability outside [0, 1]); run it under AddressSanitizer as well.
 //   fuzz_compact COUNT SEED FILE     that many cases made of FILE
 //   fuzz_compact --write FOLDER      the files that are kept as tests for ever, with what they must say
 #include <cmath>
@@ -24,10 +24,31 @@ enum class Outcome { refused, served, not_finite };
 
 // Rows of every kind of cell, in text and in numbers, one by one and together.
 Outcome serve(const CompactModel& model) {
-  static const std::vector<std::string> texts = {"",     "?",   "30",          "33.3", "-1e308", "1e999",        "nan", "inf",
-                                                 "a|b|c", "red", std::string(5000, '|'), "\xff\xfe", "0x10", std::string("a\0b", 3)};
-  static const double specials[] = {0, 1, -1, 2, 2.5, 1e9, -1e300, 4294967298.0, std::numeric_limits<double>::infinity(),
-                                    -std::numeric_limits<double>::infinity(), std::nan("")};
+  static const std::vector<std::string> texts = {"",
+                                                 "?",
+                                                 "30",
+                                                 "33.3",
+                                                 "-1e308",
+                                                 "1e999",
+                                                 "nan",
+                                                 "inf",
+                                                 "a|b|c",
+                                                 "red",
+                                                 std::string(5000, '|'),
+                                                 "\xff\xfe",
+                                                 "0x10",
+                                                 std::string("a\0b", 3)};
+  static const double specials[] = {0,
+                                    1,
+                                    -1,
+                                    2,
+                                    2.5,
+                                    1e9,
+                                    -1e300,
+                                    4294967298.0,
+                                    std::numeric_limits<double>::infinity(),
+                                    -std::numeric_limits<double>::infinity(),
+                                    std::nan("")};
   const size_t columns = model.columns().size(), classes = model.classes().size();
   const size_t rows = 18;  // a block and a bit
   std::vector<std::string_view> cells;
@@ -88,19 +109,30 @@ json& random_place(json& value, RandomStream& random) {
 }
 
 json random_number(RandomStream& random) {
-  static const json values[] = {0,    1,      -1,         2,      3,       5,       64,        65536,     4294967296,          -2147483649,
-                                1e18, 1 << 20, 268435456, 1e-300, 1.5e308, -1e308, 16777217, 1048576, 9223372036854775807, 0.5};
+  static const json values[] = {
+      0,    1,       -1,        2,      3,       5,      64,       65536,   4294967296,          -2147483649,
+      1e18, 1 << 20, 268435456, 1e-300, 1.5e308, -1e308, 16777217, 1048576, 9223372036854775807, 0.5};
   return values[random.below(std::size(values))];
 }
 
 void change_json(json& manifest, RandomStream& random) {
   json& place = random_place(manifest, random);
   switch (random.below(8)) {
-    case 0: place = random_number(random); break;
-    case 1: place = json::array({random_number(random), random_number(random)}); break;
-    case 2: place = std::string(random.below(40), 'x'); break;
-    case 3: place = nullptr; break;
-    case 4: place = json::object(); break;
+    case 0:
+      place = random_number(random);
+      break;
+    case 1:
+      place = json::array({random_number(random), random_number(random)});
+      break;
+    case 2:
+      place = std::string(random.below(40), 'x');
+      break;
+    case 3:
+      place = nullptr;
+      break;
+    case 4:
+      place = json::object();
+      break;
     case 5:
       if (place.is_number_integer() && place < 1'000'000'000 && place > -1'000'000'000) {
         place = place.get<int64_t>() + static_cast<int64_t>(random.below(5)) - 2;
@@ -157,10 +189,17 @@ std::string changed_bytes(std::string bytes, RandomStream& random) {
   for (size_t i = 0; i < changes && !bytes.empty(); ++i) {
     const size_t at = random.below(bytes.size());
     switch (random.below(5)) {
-      case 0: bytes.resize(at); break;
-      case 1: bytes.insert(at, std::string(1 + random.below(9), static_cast<char>(random.below(256)))); break;
-      case 2: bytes.erase(at, 1 + random.below(9)); break;
-      default: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
+      case 0:
+        bytes.resize(at);
+        break;
+      case 1:
+        bytes.insert(at, std::string(1 + random.below(9), static_cast<char>(random.below(256))));
+        break;
+      case 2:
+        bytes.erase(at, 1 + random.below(9));
+        break;
+      default:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
     }
   }
   return bytes;
@@ -202,7 +241,8 @@ int fuzz(long count, uint64_t seed, const std::string& path) {
       return 1;
     }
   }
-  std::printf("%ld cases: %ld refused, %ld served, %ld without a finite probability\n", count, outcomes[0], outcomes[1], outcomes[2]);
+  std::printf("%ld cases: %ld refused, %ld served, %ld without a finite probability\n", count, outcomes[0], outcomes[1],
+              outcomes[2]);
   return 0;
 }
 

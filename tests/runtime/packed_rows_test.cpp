@@ -27,11 +27,11 @@ uint16_t bfloat16_of(double value) {
 TEST(RoundMatrix, BfloatTakesTheNearestAndTheEvenOfTwo) {
   EXPECT_EQ(bfloat16_of(1.0), 0x3f80);
   EXPECT_EQ(bfloat16_of(-2.5), 0xc020);
-  EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8), 0x3f80);              // half way: to even, here down
-  EXPECT_EQ(bfloat16_of(1.0 + 3 * 0x1p-8), 0x3f82);          // half way: to even, here up
-  EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8 + 0x1p-40), 0x3f81);    // beyond half way by less than a float32 can tell
+  EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8), 0x3f80);            // half way: to even, here down
+  EXPECT_EQ(bfloat16_of(1.0 + 3 * 0x1p-8), 0x3f82);        // half way: to even, here up
+  EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8 + 0x1p-40), 0x3f81);  // beyond half way by less than a float32 can tell
   EXPECT_EQ(bfloat16_of(1.0 + 3 * 0x1p-8 - 0x1p-40), 0x3f81);
-  EXPECT_EQ(bfloat16_of(2.0 - 0x1p-9), 0x4000);              // carries into the exponent
+  EXPECT_EQ(bfloat16_of(2.0 - 0x1p-9), 0x4000);  // carries into the exponent
   EXPECT_EQ(bfloat16_of(-0.0), 0x8000);
 }
 

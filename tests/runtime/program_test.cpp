@@ -22,7 +22,8 @@ constexpr uint64_t random_nets = 160;
 // Sums of magnitudes: what rounding errors are measured by.
 std::vector<double> magnitudes(TableNet<Matrix> net, const int32_t* codes, const float* slopes, int64_t slots) {
   net.visit([](const std::string& name, Matrix& matrix, int64_t, int64_t, ArrayKind) {
-    if (name.ends_with("frequencies")) std::fill(matrix.values.begin(), matrix.values.end(), 0.125);  // sine and cosine: both positive
+    if (name.ends_with("frequencies"))
+      std::fill(matrix.values.begin(), matrix.values.end(), 0.125);  // sine and cosine: both positive
     for (double& value : matrix.values) value = std::abs(value);
   });
   net.gate.present = false;
@@ -39,12 +40,13 @@ std::vector<double> magnitudes(TableNet<Matrix> net, const int32_t* codes, const
 // A workspace full of NaN with a fence behind it.
 class Workspace {
  public:
-  explicit Workspace(size_t bytes) : bytes_(bytes), memory_(new (std::align_val_t{64}) std::byte[bytes + fence]) {
+  explicit Workspace(size_t bytes) : bytes_(bytes), memory_(new(std::align_val_t{64}) std::byte[bytes + fence]) {
     std::memset(memory_.get(), 0xff, bytes + fence);
   }
   std::byte* data() { return memory_.get(); }
   bool fence_stands() const {
-    return std::all_of(memory_.get() + bytes_, memory_.get() + bytes_ + fence, [](std::byte byte) { return byte == std::byte{0xff}; });
+    return std::all_of(memory_.get() + bytes_, memory_.get() + bytes_ + fence,
+                       [](std::byte byte) { return byte == std::byte{0xff}; });
   }
 
  private:
@@ -60,7 +62,8 @@ std::vector<float> run(const TableProgram& program, const Rows& rows, int64_t be
   Workspace workspace(program.workspace_bytes());
   const int64_t logits = program.net().logits();
   std::vector<float> out(static_cast<size_t>(count * logits + 1), -7.5F);
-  program.logits(rows.codes_of(begin), rows.code_stride, rows.slopes_of(begin), rows.slope_stride, count, out.data(), workspace.data());
+  program.logits(rows.codes_of(begin), rows.code_stride, rows.slopes_of(begin), rows.slope_stride, count, out.data(),
+                 workspace.data());
   EXPECT_TRUE(workspace.fence_stands());
   EXPECT_EQ(out.back(), -7.5F);
   out.pop_back();
@@ -92,7 +95,8 @@ void check_program(const TableProgram& program, const Rows& rows, const Expected
   const int64_t logits = program.net().logits();
   for (const int64_t batch : {1, 3, 16}) {
     for (int64_t begin = 0; begin + batch <= most_rows_of_a_batch; begin += batch) {
-      ASSERT_TRUE(same_bits(run(program, rows, begin, batch), all.data() + begin * logits)) << "batch " << batch << " from " << begin;
+      ASSERT_TRUE(same_bits(run(program, rows, begin, batch), all.data() + begin * logits))
+          << "batch " << batch << " from " << begin;
     }
   }
 }

@@ -102,7 +102,8 @@ TEST(Reference, WavesAreSinesThenCosinesOfTheSlope) {
   EXPECT_NEAR(logit_of(net, {1, 1}, {0, 0}), 10 + 4000 + 8000, 1e-8);
   EXPECT_NEAR(logit_of(net, {1, 1}, {-0.125F, 0}),
               10 - 1000 * std::sin(std::numbers::pi / 16) - 2000 * std::sqrt(0.5) + 4000 * std::cos(std::numbers::pi / 16) +
-                  8000 * std::sqrt(0.5), 1e-8);
+                  8000 * std::sqrt(0.5),
+              1e-8);
   EXPECT_EQ(logit_of(net, {0, 0}, {0, 0}), 1);
   EXPECT_EQ(logit_of(net, {1, 2}, {1, 0}), 300);
 }

@@ -24,7 +24,15 @@ struct SampleOptions {
 
 // Everything at once, and the plainest net.
 inline SampleOptions full_sample() {
-  return {.classes = 3, .members = 2, .hidden = 4, .layers = {3}, .pairs = true, .weighted = true, .cin = true, .gate = true, .seed = 2};
+  return {.classes = 3,
+          .members = 2,
+          .hidden = 4,
+          .layers = {3},
+          .pairs = true,
+          .weighted = true,
+          .cin = true,
+          .gate = true,
+          .seed = 2};
 }
 
 inline Schema sample_schema(int classes) {
@@ -92,7 +100,11 @@ inline void add_grid_and_gate(TableNet<Matrix>& net, const SampleOptions& option
     net.grid_fields = 3;
     net.grid_coordinates = 2;
     for (size_t u = 0; u < 6; ++u) net.units[u].place = static_cast<int64_t>(5 - u);
-    net.pairs = {.present = options.pairs, .weighted = options.weighted, .by_coordinate = options.weighted, .weights = {}, .coordinates = {}};
+    net.pairs = {.present = options.pairs,
+                 .weighted = options.weighted,
+                 .by_coordinate = options.weighted,
+                 .weights = {},
+                 .coordinates = {}};
     net.cin.present = options.cin;
     if (options.cin) net.cin.maps = {2};
     net.cin.weights.resize(net.cin.maps.size());
@@ -152,10 +164,10 @@ inline CompactHeader sample_header(const SampleOptions& options) {
 // Known, between known, missing, unseen, unreadable, several and extreme cells.
 inline const std::vector<std::vector<std::string>>& sample_rows() {
   static const std::vector<std::vector<std::string>> rows = {
-      {"30", "0.5", "red", "Paris", "a", "71.5"},       {"20.0", "-1", "green", "Rome", "a|b", "70"},
-      {"33", "3", "sky blue", "?", "c|a|b", "60"},      {"?", "", "?", "", "", "?"},
+      {"30", "0.5", "red", "Paris", "a", "71.5"},          {"20.0", "-1", "green", "Rome", "a|b", "70"},
+      {"33", "3", "sky blue", "?", "c|a|b", "60"},         {"?", "", "?", "", "", "?"},
       {"-5", "1e9", "violet", "Oslo", "x|y|a|b", "1e308"}, {"1000", "-inf", " red ", "a b", "a|a|zz", "-1e308"},
-      {"old", "steep", "RED", "Paris ", "|", "heavy"},  {"nan", "0", "green", "Wien", "b|?", "inf"}};
+      {"old", "steep", "RED", "Paris ", "|", "heavy"},     {"nan", "0", "green", "Wien", "b|?", "inf"}};
   return rows;
 }
 

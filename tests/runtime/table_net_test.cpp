@@ -47,8 +47,8 @@ TEST(ColumnsOf, GivesEveryKindItsSlotsAndCounts) {
     int64_t code_slot, value_slot, slots, codes, bins, known, table_rows;
   };
   const std::vector<Wanted> wanted = {
-      {Kind::code, 0, -1, 1, 5, 0, 0, 5},       {Kind::several, 1, -1, 3, 4, 0, 0, 4}, {Kind::number, 5, 4, 1, 0, 4, 3, 12},
-      {Kind::number, -1, 6, 1, 0, 1, 0, 3},     {Kind::code, 7, -1, 1, 101, 0, 0, 101}, {Kind::code, 8, -1, 1, 4, 0, 0, 4},
+      {Kind::code, 0, -1, 1, 5, 0, 0, 5},   {Kind::several, 1, -1, 3, 4, 0, 0, 4},  {Kind::number, 5, 4, 1, 0, 4, 3, 12},
+      {Kind::number, -1, 6, 1, 0, 1, 0, 3}, {Kind::code, 7, -1, 1, 101, 0, 0, 101}, {Kind::code, 8, -1, 1, 4, 0, 0, 4},
       {Kind::number, 10, 9, 1, 0, 1, 1, 4},
   };
   ASSERT_EQ(columns.size(), wanted.size());
@@ -91,7 +91,8 @@ TEST(ColumnsOf, RefusesWhatNoFitMakes) {
   EXPECT_NE(message_of<UserError>([&] { columns_of(none); }).find("'empty' has no field"), std::string::npos);
   Schema mixed = schema_of_all_kinds();
   mixed.fields[3].kind = FieldKind::categorical;
-  EXPECT_NE(message_of<UserError>([&] { columns_of(mixed); }).find("'age' has a number's field beside one of texts"), std::string::npos);
+  EXPECT_NE(message_of<UserError>([&] { columns_of(mixed); }).find("'age' has a number's field beside one of texts"),
+            std::string::npos);
 }
 
 TableNet<Matrix> net_of_three_columns() {
@@ -141,10 +142,12 @@ TEST(TableNet, VisitNamesEveryArrayWithItsShape) {
   net.cin.pooled.resize(1);
   std::map<std::string, std::pair<int64_t, int64_t>> shapes;
   net.visit([&](const std::string& name, Matrix&, int64_t rows, int64_t columns, ArrayKind) { shapes[name] = {rows, columns}; });
-  const std::map<std::string, std::pair<int64_t, int64_t>> wanted = {
-      {"base", {1, 14}},         {"wide", {15, 14}},        {"column0.units", {5, 2}}, {"column1.units", {7, 3}},
-      {"layer1.weights", {8, 8}}, {"layer1.bias", {1, 16}}, {"output", {6, 8}},        {"pairs.weights", {6, 3}},
-      {"cin1.weights", {9, 5}},  {"cin1.pooled", {6, 5}},   {"cin.last", {6, 15}}};
+  const std::map<std::string, std::pair<int64_t, int64_t>> wanted = {{"base", {1, 14}},          {"wide", {15, 14}},
+                                                                     {"column0.units", {5, 2}},  {"column1.units", {7, 3}},
+                                                                     {"layer1.weights", {8, 8}}, {"layer1.bias", {1, 16}},
+                                                                     {"output", {6, 8}},         {"pairs.weights", {6, 3}},
+                                                                     {"cin1.weights", {9, 5}},   {"cin1.pooled", {6, 5}},
+                                                                     {"cin.last", {6, 15}}};
   EXPECT_EQ(shapes, wanted);
 }
 

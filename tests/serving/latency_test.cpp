@@ -94,7 +94,8 @@ TEST(Latency, MadeRowsFollowTheSchema) {
   std::vector<int32_t> codes(static_cast<size_t>(schema.code_slots()));
   std::vector<float> slopes(static_cast<size_t>(schema.slope_slots()));
   const std::vector<std::string_view> views(cells.begin(), cells.end());
-  for (size_t row = 0; row < 2000; ++row) encoder.encode(views.data() + row * schema.columns.size(), codes.data(), slopes.data(), &counts);
+  for (size_t row = 0; row < 2000; ++row)
+    encoder.encode(views.data() + row * schema.columns.size(), codes.data(), slopes.data(), &counts);
   for (size_t column = 0; column < schema.columns.size(); ++column) {
     EXPECT_EQ(counts.unseen[column], 0) << schema.columns[column].name;
     EXPECT_EQ(counts.unreadable[column], 0) << schema.columns[column].name;
@@ -159,7 +160,8 @@ TEST_F(LatencyOfAModel, EveryBatchAndBothKindsOfRows) {
 TEST_F(LatencyOfAModel, RowsFromAFileHoweverShort) {
   options_.batches = {64};
   options_.delimiter = ',';
-  options_.input = folder_.write("t.csv", "age,angle,colour,city,tags,weight,more\n30,1,red,Rome,a|b,70,x\n,?,blue,Oslo,,many,x\n");
+  options_.input =
+      folder_.write("t.csv", "age,angle,colour,city,tags,weight,more\n30,1,red,Rome,a|b,70,x\n,?,blue,Oslo,,many,x\n");
   const json measured = measure_latency(path_, options_);
   EXPECT_EQ(measured["rows_from"], options_.input.string());
   EXPECT_EQ(measured["results"].size(), 2u);

@@ -81,7 +81,8 @@ class PredictFile : public testing::Test {
     return result;
   }
   void expect_no_traces() const {
-    for (const auto& entry : fs::directory_iterator(folder_.path())) EXPECT_FALSE(contains(entry.path().string(), ".tmp")) << entry.path();
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      EXPECT_FALSE(contains(entry.path().string(), ".tmp")) << entry.path();
   }
   static std::string many_rows(int count) {
     std::string text = "x,colour\n";
@@ -170,8 +171,9 @@ TEST_F(PredictFile, APredictorForOneThreadIsCalledFromOne) {
 TEST_F(PredictFile, OtherOrdersFurtherColumnsAndSpellingsAreFine) {
   predict("x,colour\n90,red\n3,blue\n");
   const std::string plain = read_file(out());
-  for (const std::string input : {"colour,note,x\nred,\"a, b\",90\nblue,,3\n", "y,colour,x\nno,red,90\nnever seen,blue,3",
-                                  "\xEF\xBB\xBFx,colour\r\n90,red\r\n\r\n3,blue\r\n", "\"x\",\"colour\"\n\"90\",\"red\"\n\"3\",blue\n"}) {
+  for (const std::string input :
+       {"colour,note,x\nred,\"a, b\",90\nblue,,3\n", "y,colour,x\nno,red,90\nnever seen,blue,3",
+        "\xEF\xBB\xBFx,colour\r\n90,red\r\n\r\n3,blue\r\n", "\"x\",\"colour\"\n\"90\",\"red\"\n\"3\",blue\n"}) {
     predict(input);
     EXPECT_EQ(read_file(out()), plain) << input;
   }
@@ -229,7 +231,8 @@ TEST_F(PredictFile, TheFirstMistakeIsReportedAndNothingIsWritten) {
     const std::string predicted = refusal("x,colour\n1,red\nboom,red\n" + rows.substr(9) + "1\n", with(threads, 16));
     EXPECT_TRUE(contains(predicted, "a row that nobody can predict")) << predicted;
     EXPECT_TRUE(contains(predicted, "from line 2 on") || contains(predicted, "from line 3 on")) << predicted;
-    const std::string ours = message_of<std::runtime_error>([&] { predict(rows + "crash,red\n" + rows.substr(9), with(threads, 500)); });
+    const std::string ours =
+        message_of<std::runtime_error>([&] { predict(rows + "crash,red\n" + rows.substr(9), with(threads, 500)); });
     EXPECT_EQ(ours, "our own mistake");
     EXPECT_EQ(read_file(out()), "what was there");
   }

@@ -99,13 +99,16 @@ TEST_F(Configs, AListOfOneNeedsNoBrackets) {
 TEST_F(Configs, WhatNothingReadsIsTold) {
   const auto told = [&](const std::string& source, const std::vector<std::string>& more) {
     std::string text;
-    for (const std::string& sentence : unread_options(read_config(folder_.write("u.toml", "[data]\nsource = '" + source + "'\n"), more))) text += sentence + "; ";
+    for (const std::string& sentence :
+         unread_options(read_config(folder_.write("u.toml", "[data]\nsource = '" + source + "'\n"), more)))
+      text += sentence + "; ";
     return text;
   };
   EXPECT_EQ(told("planted-graph", {}), "");
   EXPECT_EQ(told("planted-table", {}), "");
   EXPECT_EQ(told("planted-graph", {"model.name=sage", "graph.aggregate=max"}), "");
-  EXPECT_EQ(told("planted-graph", {"graph.aggregate=max"}), "graph.aggregate has no effect here: it is read for model.name = sage only; ");
+  EXPECT_EQ(told("planted-graph", {"graph.aggregate=max"}),
+            "graph.aggregate has no effect here: it is read for model.name = sage only; ");
   EXPECT_EQ(told("planted-graph", {"table.bins=7"}), "table.bins has no effect here: it is read for a table only; ");
   EXPECT_EQ(told("planted-table", {"graph.norm=batch"}), "graph.norm has no effect here: it is read for a graph only; ");
   EXPECT_TRUE(contains(told("planted-graph", {"model.name=mlp", "graph.drop_edge=0.5"}), "models that pass messages"));
@@ -115,8 +118,10 @@ TEST_F(Configs, MistakesAreNamed) {
   EXPECT_TRUE(contains(refusal("[train]\nepoch = 3"), "Did you mean 'train.epochs'?")) << refusal("[train]\nepoch = 3");
   EXPECT_TRUE(contains(refusal("[train]\nepoch = 3"), "c.toml line 3"));
   EXPECT_TRUE(contains(refusal("", {"gate.unti=group"}), "gate.unit"));
-  EXPECT_TRUE(contains(refusal("", {"gate.unit=grup"}), "none; found \"grup\". Did you mean 'group'?")) << refusal("", {"gate.unit=grup"});
-  EXPECT_TRUE(contains(refusal("", {"last_norm=layer"}), "unknown option 'last_norm'. Did you mean graph.last_norm?")) << refusal("", {"last_norm=layer"});
+  EXPECT_TRUE(contains(refusal("", {"gate.unit=grup"}), "none; found \"grup\". Did you mean 'group'?"))
+      << refusal("", {"gate.unit=grup"});
+  EXPECT_TRUE(contains(refusal("", {"last_norm=layer"}), "unknown option 'last_norm'. Did you mean graph.last_norm?"))
+      << refusal("", {"last_norm=layer"});
   EXPECT_TRUE(contains(refusal("", {"graph.fanout=ten"}), "graph.fanout is a list of whole numbers"));
   EXPECT_TRUE(contains(refusal("", {"train.lr=0"}), "above 0"));
   EXPECT_TRUE(contains(refusal("", {"train.epochs=1.5"}), "whole number"));

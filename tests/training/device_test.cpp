@@ -31,12 +31,15 @@ torch::Tensor some(at::IntArrayRef shape, uint64_t seed) {
   return at::randn(shape);
 }
 
-double largest_difference(const torch::Tensor& a, const torch::Tensor& b) { return (a.cpu() - b.cpu()).abs().max().item<double>(); }
+double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
+  return (a.cpu() - b.cpu()).abs().max().item<double>();
+}
 
 TEST_F(OnDevice, SumsOverNeighbours) {
   for (const bool weighted : {false, true}) {
     for (const bool own : {false, true}) {
-      const auto block = toy_block({.targets = 211, .sources = 300, .density = 0.1, .weighted = weighted, .own = own, .symmetric = false});
+      const auto block =
+          toy_block({.targets = 211, .sources = 300, .density = 0.1, .weighted = weighted, .own = own, .symmetric = false});
       const auto host = Adjacency::of(block, torch::kCPU, torch::kFloat32), device = Adjacency::of(block, gpu, torch::kFloat32);
       for (const int64_t width : {1, 3, 32, 100, 256, 257}) {
         for (const bool transposed : {false, true}) {
@@ -44,7 +47,8 @@ TEST_F(OnDevice, SumsOverNeighbours) {
           const RowProduct product{transposed, {}, some({rows}, 1), some({read}, 2), some({211}, 3)};
           const RowProduct there{transposed, {}, product.target.to(gpu), product.source.to(gpu), product.self.to(gpu)};
           const torch::Tensor x = some({read, 1, width}, 4), wanted = row_product(*host, product, x);
-          EXPECT_LT(largest_difference(row_product(*device, there, x.to(gpu)), wanted), 1e-4) << width << transposed << weighted << own;
+          EXPECT_LT(largest_difference(row_product(*device, there, x.to(gpu)), wanted), 1e-4)
+              << width << transposed << weighted << own;
           const double rounded = largest_difference(row_product_bfloat16(*device, there, x.to(gpu)), wanted);
           EXPECT_LT(rounded, 0.05 * wanted.abs().max().item<double>()) << width << transposed;
           EXPECT_GT(rounded, 0) << "messages are bfloat16";
@@ -75,18 +79,25 @@ TEST_F(OnDevice, DrawsAreTheSameNumbers) {
 }
 
 TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
-  const std::vector<std::vector<std::string>> kinds = {{"model.name=gcn"}, {"model.name=sage"}, {"model.name=gat"}, {"model.name=gcn", "gate.attach=input"},
-                                                       {"model.name=sage", "graph.sampler=neighbour"}, {"model.name=gcn", "graph.task=links"}};
+  const std::vector<std::vector<std::string>> kinds = {{"model.name=gcn"},
+                                                       {"model.name=sage"},
+                                                       {"model.name=gat"},
+                                                       {"model.name=gcn", "gate.attach=input"},
+                                                       {"model.name=sage", "graph.sampler=neighbour"},
+                                                       {"model.name=gcn", "graph.task=links"}};
   for (const auto& kind : kinds) {
     const TemporaryFolder folder;
-    const auto path = folder.write("graph.toml", "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nhidden = 16\ndepth = 2\n[gate]\ntarget_active = 0.5\n"
-                                                 "[train]\nepochs = 12\nbatch = 24\nlr = 0.01\nema = 0.5\n");
+    const auto path = folder.write(
+        "graph.toml",
+        "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nhidden = 16\ndepth = 2\n[gate]\ntarget_active = 0.5\n"
+        "[train]\nepochs = 12\nbatch = 24\nlr = 0.01\nema = 0.5\n");
     std::vector<double> losses;
     for (const char* device : {"cpu", "cuda"}) {
       Watcher watcher;
       const Machine machine = prepare_machine(device, 1, true);
       train(read_config(path, kind), folder.path() / device, false, machine, {&watcher}, watcher.stop);
-      losses.push_back(load_graph_run(folder.path() / device, machine).folder.read_json(folder.path() / device / "summary.json")["best_valid_nll"]);
+      losses.push_back(load_graph_run(folder.path() / device, machine)
+                           .folder.read_json(folder.path() / device / "summary.json")["best_valid_nll"]);
     }
     EXPECT_NEAR(losses[0], losses[1], 0.01) << kind[0] << (kind.size() > 1 ? kind[1] : "");
   }

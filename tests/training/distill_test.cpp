@@ -9,7 +9,8 @@
 #include "model/tensor_file.h"
 #include "training/tiny_run.h"
 
-// Learning from another run's probabilities: what a student takes from its teacher, and which teachers are refused. The loss: task_test.
+// Learning from another run's probabilities: what a student takes from its teacher, and which teachers are refused. The loss:
+// task_test.
 namespace l0gm {
 namespace {
 
@@ -219,7 +220,8 @@ TEST_F(Distill, TrainingRowsOfARunHaveStatisticsOutOfFold) {
   EXPECT_GT(other_statistics, honest.rows() * (honest.slope_slots - honest.code_slots) / 2);
   // Rows that were not trained on have the statistics of all training rows.
   const TableDataset data = load_dataset(teacher);
-  EXPECT_EQ(load_split(teacher, "valid").slopes, encode_rows(data.table, RowEncoder(teacher.table.schema), data.valid, true).slopes);
+  EXPECT_EQ(load_split(teacher, "valid").slopes,
+            encode_rows(data.table, RowEncoder(teacher.table.schema), data.valid, true).slopes);
 }
 
 // What a new model of the run's configuration says of the run's training rows, before the first step: log-probabilities.
@@ -239,8 +241,8 @@ torch::Tensor first_words(const LoadedTable& run) {
 TEST_F(Distill, SoftLabelsComeThroughStatisticsOutOfFold) {
   train_teacher({"table.statistics=columns", "gate.unit=none", "train.lr=0.02"});
   Watcher watcher;
-  ASSERT_TRUE(train(student({"distill.weight=1", "gate.unit=none", "model.dropout=0", "model.interface_dropout=0", "train.batch=1000",
-                             "train.epochs=1", "train.precision=float64"}),
+  ASSERT_TRUE(train(student({"distill.weight=1", "gate.unit=none", "model.dropout=0", "model.interface_dropout=0",
+                             "train.batch=1000", "train.epochs=1", "train.precision=float64"}),
                     out("student"), watcher));
   const LoadedTable teacher = load_table_run(out("teacher"), one_thread()), taught = load_table_run(out("student"), one_thread());
   const torch::Tensor said = first_words(taught);

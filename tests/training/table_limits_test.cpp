@@ -66,7 +66,8 @@ class TableLimits : public testing::Test {
  protected:
   LoadedTable run_on(const std::string& csv, const Settings& settings, const std::string& name = "run") const {
     const fs::path file = folder_.write(name + ".csv", csv);
-    return finished(tiny_config(with({"data.source=csv", "data.train=" + file.string(), "data.label=y"}, settings)), folder_.path() / name);
+    return finished(tiny_config(with({"data.source=csv", "data.train=" + file.string(), "data.label=y"}, settings)),
+                    folder_.path() / name);
   }
   TemporaryFolder folder_;
 };
@@ -91,8 +92,10 @@ TEST_F(TableLimits, AThousandColumns) {
   const std::string csv = wide_table(1000, 200);
   for (const char* model : {"mlp", "deepfm"}) {  // deepfm: half a million pairs
     SCOPED_TRACE(model);
-    const LoadedTable run = run_on(csv, {std::string("model.name=") + model, "model.width=1", "model.hidden=8", "train.epochs=2",
-                                       "gate.target_active=0.1"}, model);
+    const LoadedTable run = run_on(csv,
+                                   {std::string("model.name=") + model, "model.width=1", "model.hidden=8", "train.epochs=2",
+                                    "gate.target_active=0.1"},
+                                   model);
     EXPECT_EQ(run.table.schema.columns.size(), 1000u);
     EXPECT_EQ(run.model->encoder().width(), 1000);
     EXPECT_EQ(figures_of(run).open_units, 100);
@@ -108,7 +111,8 @@ TEST_F(TableLimits, TwentyThousandIdentifiersInBuckets) {
   std::string csv = "id,x,y\n";
   for (int64_t i = 0; i < 20000; ++i) {
     const double x = random.normal();
-    csv += "user-" + std::to_string(i * 7919) + "," + std::to_string(x) + (random.uniform() < 1 / (1 + std::exp(-3 * x)) ? ",1\n" : ",0\n");
+    csv += "user-" + std::to_string(i * 7919) + "," + std::to_string(x) +
+           (random.uniform() < 1 / (1 + std::exp(-3 * x)) ? ",1\n" : ",0\n");
   }
   const LoadedTable run = run_on(csv, {"columns.id.hash_buckets=4096", "train.batch=512", "train.epochs=3", "train.lr=0.01"});
   ASSERT_EQ(run.table.schema.fields.size(), 2u);
@@ -160,7 +164,8 @@ TEST_F(TableLimits, ARareClassIsTrainedOn) {
                                           {"table.statistics=pairs", "train.epochs=2"}};
   for (size_t i = 0; i < variants.size(); ++i) {
     SCOPED_TRACE(variants[i][0]);
-    const LoadedTable run = run_on(csv, with({"data.split.column=part", "train.batch=512"}, variants[i]), "run" + std::to_string(i));
+    const LoadedTable run =
+        run_on(csv, with({"data.split.column=part", "train.batch=512"}, variants[i]), "run" + std::to_string(i));
     expect_the_same_after_reload(run);
     const Predictions valid = predicted(run, "valid");
     EXPECT_EQ(valid.size(), 10001);
@@ -213,8 +218,10 @@ TEST_F(TableLimits, AColumnThatIsEmptyInTrainingIsLeftOutWhateverItsType) {
 TEST_F(TableLimits, AColumnThatIsEmptyInTheTestStillLeavesSensiblePredictions) {
   for (const char* encoding : {"piecewise", "plain", "periodic"}) {
     SCOPED_TRACE(encoding);
-    const LoadedTable run = run_on(changing_table(false), {"data.split.column=part", "train.lr=0.02", "train.epochs=20", "gate.unit=none",
-                                                         std::string("columns.early.encoding=") + encoding}, encoding);
+    const LoadedTable run = run_on(changing_table(false),
+                                   {"data.split.column=part", "train.lr=0.02", "train.epochs=20", "gate.unit=none",
+                                    std::string("columns.early.encoding=") + encoding},
+                                   encoding);
     const Predictions test = predicted(run, "test");
     EXPECT_LT(nll(test), 0.8 * base_rate_nll(run, test));
   }
@@ -228,8 +235,8 @@ TEST_F(TableLimits, StaticMasksOfFineUnitsLeaveOutWhatNoTrainingRowHas) {
       const std::string name = std::string(by) + "-" + attach;
       SCOPED_TRACE(name);
       const LoadedTable run = finished(tiny_config({"gate.unit=fine", "gate.logits=static", "gate.k=50", "schedule.warmup=0.4",
-                                                  std::string("gate.static_by=") + by, std::string("gate.attach=") + attach}),
-                                     folder_.path() / name);
+                                                    std::string("gate.static_by=") + by, std::string("gate.attach=") + attach}),
+                                       folder_.path() / name);
       expect_the_same_after_reload(run);
       ASSERT_EQ(figures_of(run).open_units, 50);
       const GateSite& site = *run.model->sites()[0];
@@ -260,8 +267,9 @@ TEST_P(EveryModel, TrainsAndReloadsWithEveryUnitAtEveryPlace) {
     for (const std::string attach : {"interface", "input"}) {
       const std::string name = unit + "-" + attach;
       SCOPED_TRACE(name);
-      const LoadedTable run = finished(
-          tiny_config(with(model(), {"gate.unit=" + unit, "gate.attach=" + attach, "gate.target_active=0.5", "train.epochs=2"})), out(name));
+      const LoadedTable run = finished(tiny_config(with(model(), {"gate.unit=" + unit, "gate.attach=" + attach,
+                                                                  "gate.target_active=0.5", "train.epochs=2"})),
+                                       out(name));
       expect_the_same_after_reload(run);
       ASSERT_EQ(run.model->sites().size(), 1u);
       EXPECT_EQ(run.model->sites()[0]->name, attach);
@@ -275,10 +283,13 @@ TEST_P(EveryModel, TrainsAndReloadsWithEveryUnitAtEveryPlace) {
 
 TEST_P(EveryModel, LearnsThreeClassesWithThreeMembers) {
   std::string csv = "x,z,y\n";
-  for (int i = 0; i < 300; ++i) csv += std::to_string(i % 3) + "," + std::to_string(i * 7 % 50) + ",class " + std::to_string(i % 3) + "\n";
+  for (int i = 0; i < 300; ++i)
+    csv += std::to_string(i % 3) + "," + std::to_string(i * 7 % 50) + ",class " + std::to_string(i % 3) + "\n";
   const fs::path file = folder_.write("three.csv", csv);
-  const Settings settings = {"data.source=csv", "data.train=" + file.string(), "data.label=y", "model.members=3",
-                             "train.lr=0.03",   "train.epochs=20",                "train.ema=0",   "gate.lambda=0.0001"};
+  const Settings settings = {"data.source=csv", "data.train=" + file.string(),
+                             "data.label=y",    "model.members=3",
+                             "train.lr=0.03",   "train.epochs=20",
+                             "train.ema=0",     "gate.lambda=0.0001"};
   const LoadedTable run = finished(tiny_config(with(model(), settings)), out("run"));
   expect_the_same_after_reload(run);
   const Predictions valid = predicted(run, "valid");

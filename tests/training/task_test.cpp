@@ -18,8 +18,9 @@ struct Example {
   int64_t target;
 };
 
-const std::vector<Example> two_classes = {
-    {{{0.3}, {-1.2}}, {0.9, 0.1}, 1}, {{{2.0}, {0.7}}, {0.25, 0.75}, 1}, {{{-0.4}, {0.1}}, {0.0, 1.0}, 0}};
+const std::vector<Example> two_classes = {{{{0.3}, {-1.2}}, {0.9, 0.1}, 1},
+                                          {{{2.0}, {0.7}}, {0.25, 0.75}, 1},
+                                          {{{-0.4}, {0.1}}, {0.0, 1.0}, 0}};
 const std::vector<Example> three_classes = {{{{0.3, -1.2, 2.0}, {0.1, 0.2, 0.3}}, {0.2, 0.5, 0.3}, 1},
                                             {{{-0.7, 0.0, 0.4}, {1.5, -0.5, 0.25}}, {0.98, 0.01, 0.01}, 2},
                                             {{{1.0, 1.0, 1.0}, {-2.0, 0.6, 0.1}}, {0.0, 0.4, 0.6}, 0}};
@@ -91,7 +92,8 @@ TEST(DistillLoss, IsTheFormula) {
         ASSERT_EQ(loss.size(0), static_cast<int64_t>(examples.size()));
         for (size_t i = 0; i < examples.size(); ++i) {
           EXPECT_NEAR(loss[static_cast<int64_t>(i)].item<double>(), loss_by_hand(examples[i], weight, temperature), 1e-12)
-              << examples[0].teacher.size() << " classes, example " << i << ", weight " << weight << ", temperature " << temperature;
+              << examples[0].teacher.size() << " classes, example " << i << ", weight " << weight << ", temperature "
+              << temperature;
         }
       }
     }

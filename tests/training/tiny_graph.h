@@ -17,7 +17,8 @@ struct TinyGraph {
   int64_t nodes = 40;
 };
 
-// Six attributes, many of them 0; three classes of which training nodes have two. Nodes 5, 6, 11 and the last, of every split, are alone.
+// Six attributes, many of them 0; three classes of which training nodes have two. Nodes 5, 6, 11 and the last, of every split,
+// are alone.
 inline Graph tiny_graph(const TinyGraph& wanted = {}) {
   RandomStream random(7);
   Graph graph;
@@ -107,11 +108,13 @@ inline void shake(Model& model, uint64_t seed = 3) {
   for (auto& item : model.named_parameters()) {
     torch::Tensor values = item.value();
     const bool variance = item.key().ends_with(".variance");
-    for (int64_t i = 0; i < values.numel(); ++i) values.data_ptr<double>()[i] += variance ? random.uniform() : 0.4 * random.normal();
+    for (int64_t i = 0; i < values.numel(); ++i)
+      values.data_ptr<double>()[i] += variance ? random.uniform() : 0.4 * random.normal();
   }
 }
 
-inline std::shared_ptr<Model> tiny_model(const Graph& graph, const GraphModelOptions& options, const GateOptions& gate, uint64_t seed = 1) {
+inline std::shared_ptr<Model> tiny_model(const Graph& graph, const GraphModelOptions& options, const GateOptions& gate,
+                                         uint64_t seed = 1) {
   std::vector<int64_t> class_rows(graph.classes.size(), 0);
   for (const int64_t node : graph.train) ++class_rows[static_cast<size_t>(graph.labels[node])];
   auto model = make_graph_model({graph.attribute_names, {}, class_rows}, options, gate, seed);

@@ -16,10 +16,12 @@ namespace l0gm::testing_tools {
 // A run of a second or less: 360 training rows, 30 columns of 4 dimensions, 6 steps an epoch.
 inline Config tiny_config(const std::vector<std::string>& assignments = {}) {
   const TemporaryFolder folder;
-  const bool own = std::any_of(assignments.begin(), assignments.end(), [](const auto& a) { return a.starts_with("data.source="); });
-  const auto path = folder.write("tiny.toml", std::string("[data]\nsource = 'planted-table'\n") + (own ? "" : "rows = 600\n") +
-                                 "[model]\nname = 'mlp'\ninterface_dropout = 0.2\nwidth = 4\nhidden = 16\ndepth = 1\n"
-                                 "[train]\nepochs = 6\nbatch = 64\n");
+  const bool own =
+      std::any_of(assignments.begin(), assignments.end(), [](const auto& a) { return a.starts_with("data.source="); });
+  const auto path =
+      folder.write("tiny.toml", std::string("[data]\nsource = 'planted-table'\n") + (own ? "" : "rows = 600\n") +
+                                    "[model]\nname = 'mlp'\ninterface_dropout = 0.2\nwidth = 4\nhidden = 16\ndepth = 1\n"
+                                    "[train]\nepochs = 6\nbatch = 64\n");
   return read_config(path, assignments);
 }
 

@@ -25,7 +25,8 @@ torch::Tensor optional_reals(const SharedArray<float>& array, torch::Device devi
   return array.empty() ? torch::Tensor() : shared(array).to(device, dtype);
 }
 
-// How many edges of each part lead to each source become the places where a part puts its first one: sources in order, parts within.
+// How many edges of each part lead to each source become the places where a part puts its first one: sources in order, parts
+// within.
 torch::Tensor places_of_parts(std::vector<std::vector<int64_t>>& counts, int64_t sources) {
   const torch::Tensor offsets = at::empty({sources + 1}, torch::kInt64);
   auto* first = offsets.data_ptr<int64_t>();
@@ -49,7 +50,8 @@ int64_t counting_parts(int64_t edges, int64_t sources) {
 
 }  // namespace
 
-Adjacency::Adjacency(int64_t sources, torch::Tensor offsets_given, torch::Tensor neighbours_given, torch::Tensor weights_given, bool symmetric)
+Adjacency::Adjacency(int64_t sources, torch::Tensor offsets_given, torch::Tensor neighbours_given, torch::Tensor weights_given,
+                     bool symmetric)
     : offsets(std::move(offsets_given)),
       neighbours(std::move(neighbours_given)),
       weights(std::move(weights_given)),
@@ -61,7 +63,8 @@ Adjacency::Adjacency(int64_t sources, torch::Tensor offsets_given, torch::Tensor
   TORCH_CHECK(!symmetric || targets() == sources, "a symmetric adjacency is square");
 }
 
-std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBlock>& block, torch::Device device, torch::Dtype dtype) {
+std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBlock>& block, torch::Device device,
+                                         torch::Dtype dtype) {
   // The arrays are held, not the block: who caches this can tell when nobody else has the block any more.
   auto made = std::make_shared<Adjacency>(block->sources, shared(block->offsets).to(device), shared(block->neighbours).to(device),
                                           optional_reals(block->weights, device, dtype), block->symmetric);
@@ -71,8 +74,8 @@ std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBloc
   return made;
 }
 
-std::shared_ptr<Adjacency> Adjacency::of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns, torch::Device device,
-                                         torch::Dtype dtype) {
+std::shared_ptr<Adjacency> Adjacency::of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns,
+                                         torch::Device device, torch::Dtype dtype) {
   return std::make_shared<Adjacency>(columns, shared(rows.offsets, owner).to(device), shared(rows.columns, owner).to(device),
                                      shared(rows.values, owner).to(device, dtype), false);
 }

@@ -15,22 +15,25 @@ class Adjacency {
  public:
   // A sparse matrix [targets, sources] with its tensors; `weights` undefined: all ones.
   Adjacency(int64_t sources, torch::Tensor offsets, torch::Tensor neighbours, torch::Tensor weights, bool symmetric);
-  static std::shared_ptr<Adjacency> of(const std::shared_ptr<const MessageBlock>& block, torch::Device device, torch::Dtype dtype);
-  static std::shared_ptr<Adjacency> of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns, torch::Device device,
+  static std::shared_ptr<Adjacency> of(const std::shared_ptr<const MessageBlock>& block, torch::Device device,
+                                       torch::Dtype dtype);
+  static std::shared_ptr<Adjacency> of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns,
+                                       torch::Device device,
                                        torch::Dtype dtype);  // attributes: [nodes, attributes]
 
   int64_t targets() const { return offsets.size(0) - 1; }
   int64_t sources() const { return sources_; }
   int64_t edges() const { return neighbours.size(0); }
 
-  torch::Tensor offsets;     // int64 [targets + 1]
-  torch::Tensor neighbours;  // int32 [edges]
-  torch::Tensor weights;     // [edges], or undefined
-  torch::Tensor own;         // int64 [targets]: a target's row among the sources; undefined: its own number
+  torch::Tensor offsets;                       // int64 [targets + 1]
+  torch::Tensor neighbours;                    // int32 [edges]
+  torch::Tensor weights;                       // [edges], or undefined
+  torch::Tensor own;                           // int64 [targets]: a target's row among the sources; undefined: its own number
   torch::Tensor target_degree, source_degree;  // [targets], [sources]; undefined for attributes
 
-  // The matrix the other way round, made once when first asked for: itself where it is symmetric. `edge_of`: for each of its edges the
-  // place of the same edge here, int64; undefined where it is symmetric without weights and nobody has asked for the places.
+  // The matrix the other way round, made once when first asked for: itself where it is symmetric. `edge_of`: for each of its
+  // edges the place of the same edge here, int64; undefined where it is symmetric without weights and nobody has asked for the
+  // places.
   struct Transposed {
     torch::Tensor offsets, neighbours, weights;
     torch::Tensor edge_of;

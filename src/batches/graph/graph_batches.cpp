@@ -31,7 +31,8 @@ SparseRows rows_at(const SparseRows& all, const std::vector<int64_t>& nodes) {
   return {std::move(offsets), std::move(columns), std::move(values)};
 }
 
-// Where more than this share is not zero, a dense product is the faster one; what it may cost in memory; and small ones are fast either way.
+// Where more than this share is not zero, a dense product is the faster one; what it may cost in memory; and small ones are fast
+// either way.
 constexpr double dense_from_share = 0.08;
 constexpr int64_t dense_from_cells = 1 << 20, most_dense_cells = int64_t{1} << 30;
 
@@ -45,7 +46,8 @@ torch::Tensor made_dense(const Graph& graph) {
   torch::Tensor all = at::zeros({graph.nodes, graph.attributes}, torch::kFloat32);
   float* cells = all.data_ptr<float>();
   for (int64_t node = 0; node < graph.nodes; ++node) {
-    for (int64_t i = graph.sparse.offsets[node]; i < graph.sparse.offsets[node + 1]; ++i) cells[node * graph.attributes + graph.sparse.columns[i]] = graph.sparse.values[i];
+    for (int64_t i = graph.sparse.offsets[node]; i < graph.sparse.offsets[node + 1]; ++i)
+      cells[node * graph.attributes + graph.sparse.columns[i]] = graph.sparse.values[i];
   }
   return all;
 }
@@ -58,7 +60,8 @@ torch::Tensor ids_of_targets(const torch::Tensor& source_ids, const Adjacency& b
 
 }  // namespace
 
-GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtype dtype) : graph_(graph), device_(device), dtype_(dtype) {
+GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtype dtype)
+    : graph_(graph), device_(device), dtype_(dtype) {
   if (graph.is_sparse() && better_dense(graph)) {
     attributes_.dense = made_dense(graph).to(device, dtype);
   } else if (graph.is_sparse()) {
@@ -67,12 +70,13 @@ GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtyp
     attributes_.dense = at::empty({graph.nodes, graph.attributes}, at::TensorOptions(device).dtype(dtype));
   } else {
     const auto keep = [owner = graph.dense.owner()](void*) {};
-    attributes_.dense =
-        at::from_blob(const_cast<float*>(graph.dense.data()), {graph.nodes, graph.attributes}, keep, at::TensorOptions().dtype(torch::kFloat32))
-            .to(device, dtype);
+    attributes_.dense = at::from_blob(const_cast<float*>(graph.dense.data()), {graph.nodes, graph.attributes}, keep,
+                                      at::TensorOptions().dtype(torch::kFloat32))
+                            .to(device, dtype);
   }
   const std::vector<int32_t> labels(graph.labels.begin(), graph.labels.end());
-  labels_ = labels.empty() ? at::full({graph.nodes}, -1, at::TensorOptions(device).dtype(torch::kInt64)) : copied(labels, device, torch::kInt64);
+  labels_ = labels.empty() ? at::full({graph.nodes}, -1, at::TensorOptions(device).dtype(torch::kInt64))
+                           : copied(labels, device, torch::kInt64);
   all_nodes_ = at::arange(graph.nodes, at::TensorOptions(device).dtype(torch::kInt64));
 }
 
@@ -101,7 +105,8 @@ std::shared_ptr<GraphBatch> GraphTensors::batch(const MessagePlan& plan) const {
     const bool as_before = layer > 0 && plan.blocks[layer] == plan.blocks[layer - 1];
     batch->blocks.push_back(as_before ? batch->blocks.back() : adjacency_of(plan.blocks[layer]));
     const Adjacency& block = *batch->blocks.back();
-    TORCH_CHECK(block.sources() == ids.size(0), "layer ", layer, " reads ", block.sources(), " rows of the ", ids.size(0), " before it");
+    TORCH_CHECK(block.sources() == ids.size(0), "layer ", layer, " reads ", block.sources(), " rows of the ", ids.size(0),
+                " before it");
     ids = ids_of_targets(ids, block);
     batch->output_ids.push_back(ids);
   }

@@ -19,14 +19,14 @@ struct AttributeRows {
 
 // What one step or one evaluation looks at. `example_ids` are nodes, so that noise is keyed by node whatever the sampler.
 struct GraphBatch : Batch {
-  AttributeRows attributes;                            // of the first block's sources
-  torch::Tensor input_ids;                             // int64: their nodes
+  AttributeRows attributes;                              // of the first block's sources
+  torch::Tensor input_ids;                               // int64: their nodes
   std::vector<std::shared_ptr<const Adjacency>> blocks;  // one per layer
-  std::vector<torch::Tensor> output_ids;               // int64, per layer: the nodes of its targets (noise and dropout are keyed by them)
-  torch::Tensor examples;                              // int64: rows of the last layer that are examples; undefined: all
-  torch::Tensor propagated;                            // attributes after the first layer's aggregation where that comes first and never
-                                                       // changes; undefined: not computed ahead
-  torch::Tensor pairs;                                 // int64 [pairs, 2]: links, as rows of the interface; undefined: nodes are classified
+  std::vector<torch::Tensor> output_ids;  // int64, per layer: the nodes of its targets (noise and dropout are keyed by them)
+  torch::Tensor examples;                 // int64: rows of the last layer that are examples; undefined: all
+  torch::Tensor propagated;               // attributes after the first layer's aggregation where that comes first and never
+                                          // changes; undefined: not computed ahead
+  torch::Tensor pairs;                    // int64 [pairs, 2]: links, as rows of the interface; undefined: nodes are classified
 };
 
 // A graph's attributes, labels and structure on a device, and batches out of it.

@@ -4,7 +4,8 @@
 
 namespace l0gm {
 
-// As long as it lives, torch does not tell this thread that sparse matrices and reductions by index are a beta: no news to the user.
+// As long as it lives, torch does not tell this thread that sparse matrices and reductions by index are a beta: no news to the
+// user.
 class QuietTorch {
  public:
   QuietTorch() : guard_(&silence_) {}

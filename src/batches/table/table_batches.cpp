@@ -18,11 +18,14 @@ TableTensors::TableTensors(const EncodedTable& table, torch::Device device, torc
   codes_ = copied(table.codes, {rows, table.code_slots}, torch::kInt32).to(device);
   slopes_ = copied(table.slopes, {rows, table.slope_slots}, torch::kFloat32).to(device, dtype);
   ids_ = copied(table.row_numbers, {rows}, torch::kInt64).to(device);
-  targets_ = table.labels.empty() ? at::full({rows}, -1, torch::kInt64) : copied(table.labels, {rows}, torch::kInt32).to(torch::kInt64);
+  targets_ =
+      table.labels.empty() ? at::full({rows}, -1, torch::kInt64) : copied(table.labels, {rows}, torch::kInt32).to(torch::kInt64);
   targets_ = targets_.to(device);
 }
 
-void TableTensors::set_soft_targets(const torch::Tensor& probabilities) { soft_targets_ = probabilities.to(slopes_.device(), slopes_.scalar_type()); }
+void TableTensors::set_soft_targets(const torch::Tensor& probabilities) {
+  soft_targets_ = probabilities.to(slopes_.device(), slopes_.scalar_type());
+}
 
 std::shared_ptr<TableBatch> TableTensors::select(const torch::Tensor& rows) const {
   auto batch = std::make_shared<TableBatch>();

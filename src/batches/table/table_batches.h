@@ -16,8 +16,8 @@ class TableTensors {
   TableTensors(const EncodedTable& table, torch::Device device, torch::Dtype dtype);
   int64_t rows() const { return codes_.size(0); }
   const torch::Tensor& targets() const { return targets_; }
-  void set_soft_targets(const torch::Tensor& probabilities);                    // [rows, classes]
-  std::shared_ptr<TableBatch> select(const torch::Tensor& rows) const;          // by position
+  void set_soft_targets(const torch::Tensor& probabilities);            // [rows, classes]
+  std::shared_ptr<TableBatch> select(const torch::Tensor& rows) const;  // by position
   std::shared_ptr<TableBatch> range(int64_t begin, int64_t end) const;
 
  private:

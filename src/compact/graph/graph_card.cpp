@@ -13,24 +13,32 @@ using Json = nlohmann::json;
 std::string count(const Json& object, const char* key) { return with_thousands(object.at(key).get<int64_t>()); }
 
 std::string model_of(const Json& about) {
-  std::string text = fmt::format("`{}`{}, {} weights, {} bytes. ", about["model"].get<std::string>(),
-                                 about["members"].get<int64_t>() > 1 ? fmt::format(", {} members", about["members"].get<int64_t>()) : "",
-                                 about["weights"].get<std::string>(), count(about, "bytes"));
+  std::string text =
+      fmt::format("`{}`{}, {} weights, {} bytes. ", about["model"].get<std::string>(),
+                  about["members"].get<int64_t>() > 1 ? fmt::format(", {} members", about["members"].get<int64_t>()) : "",
+                  about["weights"].get<std::string>(), count(about, "bytes"));
   text += card::gate(about, "attributes", false);
   if (!about["encoder_narrowed"].get<bool>()) {
-    text += "The last layer is normalised over all its channels (graph.last_norm = layer), so that it computes the closed ones as well; only the head is "
-            "narrower.\n";
+    text +=
+        "The last layer is normalised over all its channels (graph.last_norm = layer), so that it computes the closed ones as "
+        "well; only the head is "
+        "narrower.\n";
   }
   if (about["attributes_for_sums"].get<bool>()) {
-    text += "Attributes are scaled by each node's sum over all of them, so that closed ones are still looked at for that sum, and for nothing else.\n";
+    text +=
+        "Attributes are scaled by each node's sum over all of them, so that closed ones are still looked at for that sum, and "
+        "for nothing else.\n";
   }
   return text;
 }
 
 std::string inputs_of(const Json& about, bool lookup) {
   if (lookup) {
-    return fmt::format("One column, `node`: the name of one of {} nodes, whose {} were computed ahead from the graph above. Any other name gets the share of "
-                       "each class among training nodes.\n", count(about["lookup"], "nodes"), about["lookup"]["stored"].get<std::string>());
+    return fmt::format(
+        "One column, `node`: the name of one of {} nodes, whose {} were computed ahead from the graph above. Any other name gets "
+        "the share of "
+        "each class among training nodes.\n",
+        count(about["lookup"], "nodes"), about["lookup"]["stored"].get<std::string>());
   }
   const bool all = about["attributes_for_sums"].get<bool>(), undirected = about["options"].value("graph.undirected", true);
   return fmt::format("A graph whose nodes have the {} attributes that the model {} (of {}); edges as in training, {}.\n",
@@ -46,27 +54,34 @@ std::string graph_card(const std::string& file, const Json& about) {
   const auto names = about["classes"].get<std::vector<std::string>>();
   std::vector<std::string> classes, files;
   for (size_t c = 0; c < names.size(); ++c) {
-    classes.push_back(fmt::format("{} ({} training nodes)", cell(names[c]), with_thousands(about["class_rows"][c].get<int64_t>())));
+    classes.push_back(
+        fmt::format("{} ({} training nodes)", cell(names[c]), with_thousands(about["class_rows"][c].get<int64_t>())));
   }
   for (const Json& item : about["files"]) {
     files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
   }
-  std::string text = fmt::format("# {}\n\nTells the class of a node{}: {}. Made with {}.\n\n", cell(file), lookup ? " of one graph" : "",
-                                 list_some(classes, 20), about["made_with"].get<std::string>());
-  text += fmt::format("## Data\n\n{}, {} nodes, {} edges, {} training nodes, seed {}.{}\n\n", cell(about["dataset"].get<std::string>()), count(about, "nodes"),
-                      count(about, "edges"), count(about, "training_rows"), about["seed"].get<int64_t>(),
+  std::string text = fmt::format("# {}\n\nTells the class of a node{}: {}. Made with {}.\n\n", cell(file),
+                                 lookup ? " of one graph" : "", list_some(classes, 20), about["made_with"].get<std::string>());
+  text += fmt::format("## Data\n\n{}, {} nodes, {} edges, {} training nodes, seed {}.{}\n\n",
+                      cell(about["dataset"].get<std::string>()), count(about, "nodes"), count(about, "edges"),
+                      count(about, "training_rows"), about["seed"].get<int64_t>(),
                       files.empty() ? "" : " Files: " + join(files, "; ") + ".");
   text += "## Figures\n\n" + card::figures(about, names.size() == 2, "nodes") + "\n";
   text += "## Calibration\n\n" + card::calibration(about, "nodes") + "\n";
   text += "## Model\n\n" + model_of(about) + "\n" + card::parity(about, "nodes") + "\n";
   text += "## Inputs\n\n" + inputs_of(about, lookup) + "\n";
   text += "## Limits\n\n";
-  text += lookup ? "- The file knows the graph as it was: a new edge or a changed attribute changes nothing here. Make the file again when the "
+  text += lookup ? "- The file knows the graph as it was: a new edge or a changed attribute changes nothing here. Make the file "
+                   "again when the "
                    "graph has changed.\n"
-                 : "- Figures hold for nodes like those of the graph above, and for their neighbourhoods: what a node's neighbours are decides as "
+                 : "- Figures hold for nodes like those of the graph above, and for their neighbourhoods: what a node's "
+                   "neighbours are decides as "
                    "much as its own attributes.\n";
-  text += "- Nothing here says whether a prediction is fair or may be acted on: look at the figures for the groups that matter to you.\n\n";
-  text += fmt::format("## Use\n\n```sh\nl0gm predict '{}' {} -o predictions.csv\n```\n", file, lookup ? "nodes.csv" : "graph.toml --nodes nodes.csv");
+  text +=
+      "- Nothing here says whether a prediction is fair or may be acted on: look at the figures for the groups that matter to "
+      "you.\n\n";
+  text += fmt::format("## Use\n\n```sh\nl0gm predict '{}' {} -o predictions.csv\n```\n", file,
+                      lookup ? "nodes.csv" : "graph.toml --nodes nodes.csv");
   return text;
 }
 

@@ -35,25 +35,30 @@ TensorMap weights_of(const Model& model) {
 
 json checked_manifest(const SafetensorsFile& file) {
   const std::string& text = metadata_at(file, "l0gm");
-  if (metadata_at(file, "l0gm_sha256") != sha256(text)) throw UserError("the manifest does not match the SHA-256 beside it: it is damaged");
+  if (metadata_at(file, "l0gm_sha256") != sha256(text))
+    throw UserError("the manifest does not match the SHA-256 beside it: it is damaged");
   json manifest = parse_manifest(text);
   const int64_t version = json_checks::count(manifest, "manifest", "format_version", 1);
   if (version > compact_format_version) {
-    throw UserError(fmt::format("it is of format version {}, this program reads versions up to {}: use a newer l0gm, or compact the run with this one",
-                                version, compact_format_version));
+    throw UserError(fmt::format(
+        "it is of format version {}, this program reads versions up to {}: use a newer l0gm, or compact the run with this one",
+        version, compact_format_version));
   }
-  const std::string kind = json_checks::text(manifest, "manifest", "kind"), weights = json_checks::text(manifest, "manifest", "weights");
+  const std::string kind = json_checks::text(manifest, "manifest", "kind"),
+                    weights = json_checks::text(manifest, "manifest", "weights");
   if (kind != "graph") throw UserError(fmt::format("it is a model of kind '{}', wanted 'graph'", kind));
   if (weights != "float32") throw UserError(fmt::format("its weights are '{}', a graph's are float32", weights));
   for (const auto& [key, value] : file.metadata()) {
-    if (key != "l0gm" && key != "l0gm_sha256" && key != "sha256") throw UserError(fmt::format("the metadata has an unknown '{}'", key));
+    if (key != "l0gm" && key != "l0gm_sha256" && key != "sha256")
+      throw UserError(fmt::format("the metadata has an unknown '{}'", key));
   }
   // SafetensorsFile compared the tensors with metadata["sha256"], where it is present.
   const std::string& digest = metadata_at(file, "sha256");
   if (digest.empty() || digest != json_checks::text(manifest, "manifest", "tensors_sha256")) {
     throw UserError("the manifest names another SHA-256 of the tensors than the metadata");
   }
-  refuse_other_keys(manifest, "manifest", {"format_version", "kind", "weights", "net", "inputs", "classes", "calibrator", "tensors_sha256", "about"});
+  refuse_other_keys(manifest, "manifest",
+                    {"format_version", "kind", "weights", "net", "inputs", "classes", "calibrator", "tensors_sha256", "about"});
   return manifest;
 }
 
@@ -84,8 +89,10 @@ GraphHeader read_header(const json& manifest) {
 void check_tensors(const SafetensorsFile& file, const GraphNet& net) {
   int64_t elements = 0;
   for (const auto& [name, tensor] : file.tensors()) {
-    if (tensor.dtype != DType::f32) throw UserError(fmt::format("tensor '{}' is of type {}, wanted F32", name, name_of(tensor.dtype)));
-    if (!all_finite(tensor.dtype, tensor.bytes)) throw UserError(fmt::format("tensor '{}' holds a number that is not finite", name));
+    if (tensor.dtype != DType::f32)
+      throw UserError(fmt::format("tensor '{}' is of type {}, wanted F32", name, name_of(tensor.dtype)));
+    if (!all_finite(tensor.dtype, tensor.bytes))
+      throw UserError(fmt::format("tensor '{}' holds a number that is not finite", name));
     elements += tensor.elements();
   }
   if (elements != net.numbers()) throw UserError(fmt::format("it holds {} numbers, its net has {}", elements, net.numbers()));
@@ -113,10 +120,14 @@ int64_t write_graph_model(const std::filesystem::path& path, const GraphHeader& 
   std::map<std::string, TensorBytes> tensors;
   for (const auto& [name, tensor] : weights_of(model)) {
     const torch::Tensor& t = kept[name] = tensor.detach().to(torch::kCPU, torch::kFloat32).contiguous();
-    tensors[name] = {DType::f32, t.sizes().vec(), {static_cast<const char*>(t.const_data_ptr()), static_cast<size_t>(t.nbytes())}};
+    tensors[name] = {DType::f32,
+                     t.sizes().vec(),
+                     {static_cast<const char*>(t.const_data_ptr()), static_cast<size_t>(t.nbytes())}};
     if (all_finite(DType::f32, tensors[name].bytes)) continue;
-    throw UserError(fmt::format("the model cannot be written: '{}' has a number that is not finite. Train it again (a smaller learning rate, or "
-                                "clipping)", name));
+    throw UserError(fmt::format(
+        "the model cannot be written: '{}' has a number that is not finite. Train it again (a smaller learning rate, or "
+        "clipping)",
+        name));
   }
   const std::string manifest = json{{"format_version", compact_format_version},
                                     {"kind", "graph"},
@@ -126,7 +137,8 @@ int64_t write_graph_model(const std::filesystem::path& path, const GraphHeader& 
                                     {"classes", header.classes},
                                     {"calibrator", header.calibrator.to_json()},
                                     {"tensors_sha256", digest_of_tensors(tensors)},
-                                    {"about", header.about.is_null() ? json::object() : header.about}}.dump();
+                                    {"about", header.about.is_null() ? json::object() : header.about}}
+                                   .dump();
   write_safetensors(path, tensors, {{"l0gm", manifest}, {"l0gm_sha256", sha256(manifest)}});
   return static_cast<int64_t>(std::filesystem::file_size(path));
 }

@@ -23,7 +23,8 @@ struct GraphNet {
   int64_t parameters() const;  // as Model counts them
   int64_t numbers() const;     // that a file holds: with the statistics of batch norms
   nlohmann::json to_json() const;
-  static GraphNet from_json(const nlohmann::json& json, const GraphInputs& inputs, int64_t classes);  // UserError when it makes no sense
+  static GraphNet from_json(const nlohmann::json& json, const GraphInputs& inputs,
+                            int64_t classes);  // UserError when it makes no sense
 };
 GraphNet net_of(Model& model, int64_t classes);  // of a model that was narrowed
 std::shared_ptr<Model> make_model(const GraphNet& net);
@@ -33,8 +34,8 @@ struct GraphHeader {
   GraphNet net;
   GraphInputs inputs;
   std::vector<std::string> classes;
-  Calibrator calibrator;   // never folded
-  nlohmann::json about;    // an object: provenance, options, gate, figures, parity; for people and reports, not for computing
+  Calibrator calibrator;  // never folded
+  nlohmann::json about;   // an object: provenance, options, gate, figures, parity; for people and reports, not for computing
 };
 
 struct GraphFile {

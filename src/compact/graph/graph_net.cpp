@@ -33,15 +33,19 @@ bool ascends(const std::vector<int64_t>& values) {
 
 void read_layers(const json& value, GraphShape& shape) {
   const json& layers = array(value, "net", "layers");
-  if (layers.empty() || static_cast<int64_t>(layers.size()) > most_layers) refuse("net", fmt::format("it has {} layers", layers.size()));
+  if (layers.empty() || static_cast<int64_t>(layers.size()) > most_layers)
+    refuse("net", fmt::format("it has {} layers", layers.size()));
   for (size_t i = 0; i < layers.size(); ++i) {
     const std::string where = fmt::format("net layer {}", i);
     refuse_other_keys(layers[i], where, {"width", "norm", "heads", "pool"});
     const auto norm = enumerator<Norm>(layers[i], where, "norm");
     const bool last = i + 1 == layers.size();
-    if (last) shape.last_norm = norm;
-    else if (i > 0 && norm != shape.norm) refuse(where, "hidden layers have different norms");
-    else shape.norm = norm;
+    if (last)
+      shape.last_norm = norm;
+    else if (i > 0 && norm != shape.norm)
+      refuse(where, "hidden layers have different norms");
+    else
+      shape.norm = norm;
     const int64_t width = count(layers[i], where, "width", 1, most_width);
     shape.widths.push_back(width);
     NarrowedOutputs& left = shape.narrowed.emplace_back();
@@ -51,7 +55,8 @@ void read_layers(const json& value, GraphShape& shape) {
                         std::accumulate(left.heads.begin(), left.heads.end(), int64_t{0}) == width;
       if (!fits) refuse(where, fmt::format("'heads' are not {} numbers with the sum {}", shape.convolution.heads, width));
     }
-    if (shape.kind == ConvolutionKind::sage && layers[i].contains("pool")) left.pool = count(layers[i], where, "pool", 1, most_width);
+    if (shape.kind == ConvolutionKind::sage && layers[i].contains("pool"))
+      left.pool = count(layers[i], where, "pool", 1, most_width);
   }
 }
 
@@ -60,13 +65,15 @@ int64_t convolution_parameters(const GraphShape& shape, size_t layer, int64_t in
   const NarrowedOutputs left = shape.narrowed.empty() ? NarrowedOutputs{} : shape.narrowed[layer];
   switch (shape.kind) {
     case ConvolutionKind::linear:
-    case ConvolutionKind::gcn: return inputs * outputs + outputs;
+    case ConvolutionKind::gcn:
+      return inputs * outputs + outputs;
     case ConvolutionKind::sage: {
       if (shape.convolution.aggregate != Aggregate::pool) return 2 * inputs * outputs + outputs;
       const int64_t pool = left.pool > 0 ? left.pool : outputs;
       return inputs * pool + pool + pool * outputs + inputs * outputs + outputs;
     }
-    case ConvolutionKind::gat: return inputs * outputs + outputs + (left.heads.empty() ? 2 * outputs : 2 * inputs * shape.convolution.heads);
+    case ConvolutionKind::gat:
+      return inputs * outputs + outputs + (left.heads.empty() ? 2 * outputs : 2 * inputs * shape.convolution.heads);
   }
   return 0;
 }
@@ -85,7 +92,8 @@ int64_t GraphNet::parameters() const {
   int64_t sum = members * outputs_for(classes) * (1 + head_width()), inputs = encoder.attributes;
   for (size_t i = 0; i < encoder.widths.size(); ++i) {
     const int64_t width = encoder.widths[i], of_norm = encoder.norm_of(i) == Norm::none ? 0 : 2;
-    sum += convolution_parameters(encoder, i, inputs) + of_norm * width + (encoder.residual == Residual::linear ? inputs * width : 0);
+    sum += convolution_parameters(encoder, i, inputs) + of_norm * width +
+           (encoder.residual == Residual::linear ? inputs * width : 0);
     inputs = width;
   }
   return sum;
@@ -101,8 +109,13 @@ json GraphNet::to_json() const {
     if (left.pool > 0) layer["pool"] = left.pool;
     layers.push_back(layer);
   }
-  json result = {{"kind", name_of_enum(encoder.kind)}, {"attributes", encoder.attributes}, {"layers", layers}, {"residual", name_of_enum(encoder.residual)},
-                 {"self_loops", options.self_loops}, {"members", members}, {"selected", selected}};
+  json result = {{"kind", name_of_enum(encoder.kind)},
+                 {"attributes", encoder.attributes},
+                 {"layers", layers},
+                 {"residual", name_of_enum(encoder.residual)},
+                 {"self_loops", options.self_loops},
+                 {"members", members},
+                 {"selected", selected}};
   if (encoder.kind == ConvolutionKind::sage) result["aggregate"] = name_of_enum(options.aggregate);
   if (encoder.kind == ConvolutionKind::gat) result["heads"] = options.heads;
   return result;
@@ -115,7 +128,8 @@ GraphNet GraphNet::from_json(const json& value, const GraphInputs& inputs, int64
   GraphShape& shape = net.encoder;
   shape.kind = enumerator<ConvolutionKind>(value, "net", "kind");
   shape.attributes = count(value, "net", "attributes", 1, most_attributes);
-  if (shape.attributes != inputs.width()) refuse("net", fmt::format("it reads {} attributes, its inputs give {}", shape.attributes, inputs.width()));
+  if (shape.attributes != inputs.width())
+    refuse("net", fmt::format("it reads {} attributes, its inputs give {}", shape.attributes, inputs.width()));
   shape.residual = enumerator<Residual>(value, "net", "residual");
   shape.convolution.self_loops = flag(value, "net", "self_loops");
   if (shape.kind == ConvolutionKind::sage) shape.convolution.aggregate = enumerator<Aggregate>(value, "net", "aggregate");

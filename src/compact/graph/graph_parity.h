@@ -9,8 +9,8 @@
 
 namespace l0gm {
 
-// A finished run on a graph in every form that parity compares. UserError for a run that cannot be compacted: links, gates that depend on the
-// example.
+// A finished run on a graph in every form that parity compares. UserError for a run that cannot be compacted: links, gates that
+// depend on the example.
 struct TrainedGraph {
   LoadedGraph single, exact;  // as it was trained, in float32 and in float64
   LoadedGraph narrowed;       // in float64, closed units gone
@@ -24,14 +24,15 @@ struct TrainedGraph {
   bool encoder_narrowed() const { return !narrowed.model->selected().defined(); }
 };
 
-// Rows of a layer at a time: as the configuration says; where it says nothing and the graph is large, a number that bounds memory.
+// Rows of a layer at a time: as the configuration says; where it says nothing and the graph is large, a number that bounds
+// memory.
 int64_t inference_rows_for(const Graph& graph, int64_t configured);
 
 // All nodes of a graph; of a large one validation and test nodes, evenly thinned.
 std::vector<int64_t> nodes_to_check(const Graph& graph);
 
 // The largest difference; throws when it is beyond the limit, naming the worst node and both probabilities. `what`: was compared.
-double check_nodes(const std::vector<double>& found, const std::vector<double>& wanted, double limit, const Graph& graph, std::span<const int64_t> nodes,
-                   const char* what);
+double check_nodes(const std::vector<double>& found, const std::vector<double>& wanted, double limit, const Graph& graph,
+                   std::span<const int64_t> nodes, const char* what);
 
 }  // namespace l0gm

@@ -31,8 +31,8 @@ Graph configured_graph(const fs::path& path, const GraphInputs& inputs, int64_t&
   if (!options.named("graph.undirected")) {
     config.graph.undirected = inputs.undirected;
   } else if (config.graph.undirected != inputs.undirected) {
-    throw UserError(fmt::format("{}: graph.undirected is {}, and the model was trained with {}: remove it, or set it to that", path.string(),
-                                config.graph.undirected, inputs.undirected));
+    throw UserError(fmt::format("{}: graph.undirected is {}, and the model was trained with {}: remove it, or set it to that",
+                                path.string(), config.graph.undirected, inputs.undirected));
   }
   if (config.graph.inference_rows > 0) inference_rows = config.graph.inference_rows;
   return load_graph_to_predict(config.data, config.graph);
@@ -43,13 +43,18 @@ Graph input_graph(const fs::path& path, const GraphInputs& inputs, int64_t& infe
   if (name.ends_with(".toml")) return configured_graph(path, inputs, inference_rows);
   for (const char* ending : {".csv", ".tsv", ".csv.gz", ".tsv.gz", ".npz", ".npy"}) {
     if (!name.ends_with(ending)) continue;
-    throw UserError(fmt::format("{}: a graph model reads a graph. Give a .toml whose [data] names it (edges, features), or the file of `l0gm data export`; "
-                                "--nodes FILE picks nodes of it", path.string()));
+    throw UserError(
+        fmt::format("{}: a graph model reads a graph. Give a .toml whose [data] names it (edges, features), or the file of `l0gm "
+                    "data export`; "
+                    "--nodes FILE picks nodes of it",
+                    path.string()));
   }
   Graph graph = read_graph(path);
   if (inputs.undirected && !graph.symmetric) {
-    throw UserError(fmt::format("{}: some of its edges have one direction only, and the model was trained with graph.undirected = true: export it in that way",
-                                path.string()));
+    throw UserError(
+        fmt::format("{}: some of its edges have one direction only, and the model was trained with graph.undirected = true: "
+                    "export it in that way",
+                    path.string()));
   }
   return graph;
 }
@@ -133,18 +138,23 @@ bool predicts_nodes(const fs::path& model) {
   }
 }
 
-nlohmann::json predict_graph(const GraphPredictor& predictor, const fs::path& input, const fs::path& output, const PredictGraphOptions& options) {
+nlohmann::json predict_graph(const GraphPredictor& predictor, const fs::path& input, const fs::path& output,
+                             const PredictGraphOptions& options) {
   const bool links = predictor.predicts_links();
   if (!links && !options.pairs.empty()) {
     throw UserError("--pairs: this model tells the classes of nodes; name them with --nodes, or leave it out for all");
   }
   if (links && (options.pairs.empty() || !options.nodes.empty())) {
-    throw UserError("this model tells which nodes are linked: name pairs of them with --pairs FILE, a csv with the columns from,to, and leave --nodes out");
+    throw UserError(
+        "this model tells which nodes are linked: name pairs of them with --pairs FILE, a csv with the columns from,to, and "
+        "leave --nodes out");
   }
   const auto start = std::chrono::steady_clock::now();
   int64_t inference_rows = predictor.inputs().inference_rows;
   const Graph graph = input_graph(input, predictor.inputs(), inference_rows);
-  const auto calibrated = [&](Predictions predictions) { return options.calibrated ? predictor.calibrator().apply(std::move(predictions)) : predictions; };
+  const auto calibrated = [&](Predictions predictions) {
+    return options.calibrated ? predictor.calibrator().apply(std::move(predictions)) : predictions;
+  };
   size_t rows = 0;
   if (links) {
     const std::vector<Link> pairs = read_pair_list(graph, options.pairs);
@@ -156,7 +166,11 @@ nlohmann::json predict_graph(const GraphPredictor& predictor, const fs::path& in
     rows = nodes.size();
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {{"rows", rows}, {"output", output.string()}, {"graph_nodes", graph.nodes}, {"graph_edges", graph.edges()}, {"seconds", seconds},
+  return {{"rows", rows},
+          {"output", output.string()},
+          {"graph_nodes", graph.nodes},
+          {"graph_edges", graph.edges()},
+          {"seconds", seconds},
           {"rows_per_second", static_cast<double>(rows) / std::max(seconds, 1e-9)}};
 }
 

@@ -19,8 +19,8 @@ class GraphPredictor {
   const GraphInputs& inputs() const { return inputs_; }
   const std::vector<std::string>& classes() const { return classes_; }
   const Calibrator& calibrator() const { return calibrator_; }
-  // Raw probabilities of nodes of any graph that has the attributes the model reads, in the order asked for; its labels are not looked at. Only
-  // what these nodes need is computed. `inference_rows`: as graph.inference_rows.
+  // Raw probabilities of nodes of any graph that has the attributes the model reads, in the order asked for; its labels are not
+  // looked at. Only what these nodes need is computed. `inference_rows`: as graph.inference_rows.
   Predictions predict(const Graph& raw, std::span<const int64_t> nodes, int64_t inference_rows) const;
   // The same of pairs of nodes, for a model of links: are they linked?
   Predictions predict(const Graph& raw, const std::vector<Link>& pairs, int64_t inference_rows) const;
@@ -41,13 +41,13 @@ class GraphPredictor {
 bool predicts_nodes(const std::filesystem::path& model);
 
 struct PredictGraphOptions {
-  std::string nodes;        // a csv that names nodes; empty: all
-  std::string pairs;        // links: a csv that names pairs of nodes
+  std::string nodes;  // a csv that names nodes; empty: all
+  std::string pairs;  // links: a csv that names pairs of nodes
   bool calibrated = false;
 };
-// `input`: a configuration (.toml) whose [data] and [graph] name a graph, or a graph's file. Writes `node,prediction,p_<class>…`, or for
-// links `from,to,p_linked`, all of it or nothing, and returns what `l0gm predict --json` prints.
-nlohmann::json predict_graph(const GraphPredictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
-                             const PredictGraphOptions& options);
+// `input`: a configuration (.toml) whose [data] and [graph] name a graph, or a graph's file. Writes `node,prediction,p_<class>…`,
+// or for links `from,to,p_linked`, all of it or nothing, and returns what `l0gm predict --json` prints.
+nlohmann::json predict_graph(const GraphPredictor& predictor, const std::filesystem::path& input,
+                             const std::filesystem::path& output, const PredictGraphOptions& options);
 
 }  // namespace l0gm

@@ -32,7 +32,8 @@ Schema schema_of(const TrainedGraph& trained, std::span<const int64_t> nodes) {
   Schema schema;
   schema.label = trained.exact.config.data.label.empty() ? "label" : trained.exact.config.data.label;
   schema.classes = trained.exact.graph.classes;
-  for (const int64_t rows : trained.exact.graph.class_rows) schema.class_rows.push_back(std::max<int64_t>(rows, 1));  // a schema's classes have rows
+  for (const int64_t rows : trained.exact.graph.class_rows)
+    schema.class_rows.push_back(std::max<int64_t>(rows, 1));  // a schema's classes have rows
   Column column;
   column.name = "node";
   schema.columns.push_back(column);
@@ -45,7 +46,8 @@ Schema schema_of(const TrainedGraph& trained, std::span<const int64_t> nodes) {
   }
   if (bytes > most_name_bytes) {
     throw UserError(fmt::format("the names of {} nodes take {} bytes, a file can hold {}: name fewer nodes with --nodes FILE",
-                                with_thousands(std::ssize(nodes)), with_thousands(static_cast<int64_t>(bytes)), with_thousands(static_cast<int64_t>(most_name_bytes))));
+                                with_thousands(std::ssize(nodes)), with_thousands(static_cast<int64_t>(bytes)),
+                                with_thousands(static_cast<int64_t>(most_name_bytes))));
   }
   schema.fields.push_back(std::move(field));
   return schema;
@@ -66,7 +68,8 @@ torch::Tensor embeddings_of(TrainedGraph& trained, std::span<const int64_t> node
   const GraphTensors tensors(trained.read, torch::kCPU, torch::kFloat64);
   const auto batch = batch_of_nodes(model, tensors, whole_block(trained.read), nodes);
   GatePass pass = GatePass::evaluation(trained.narrowed.gate_state, batch->example_ids);
-  const torch::Tensor encoded = encode(model, *batch, pass, inference_rows_for(trained.read, trained.narrowed.config.graph.inference_rows));
+  const torch::Tensor encoded =
+      encode(model, *batch, pass, inference_rows_for(trained.read, trained.narrowed.config.graph.inference_rows));
   return model.selected().defined() ? encoded.index_select(1, model.selected()) : encoded;
 }
 
@@ -92,7 +95,8 @@ void copy_rows(const torch::Tensor& from, Matrix& to, int64_t first_row) {
 }
 
 std::vector<double> reference_probabilities(const NodeLookup& lookup) {
-  const auto nodes = static_cast<int64_t>(lookup.schema.fields[0].vocabulary.size()), classes = static_cast<int64_t>(lookup.schema.classes.size());
+  const auto nodes = static_cast<int64_t>(lookup.schema.fields[0].vocabulary.size()),
+             classes = static_cast<int64_t>(lookup.schema.classes.size());
   std::vector<double> probabilities(static_cast<size_t>(nodes * classes)), logits(static_cast<size_t>(lookup.net.logits()));
   for (int64_t i = 0; i < nodes; ++i) {
     const auto code = static_cast<int32_t>(i + 2);
@@ -157,7 +161,8 @@ nlohmann::json write_node_lookup(TrainedGraph& trained, const fs::path& out, con
   Parity parity;
   const std::vector<double> wanted = trained.probabilities(nodes, true);
   parity.rows = std::ssize(nodes);
-  parity.algebra = check_nodes(reference_probabilities(lookup), wanted, algebra_limit, trained.raw, nodes, "look-ups, both in float64");
+  parity.algebra =
+      check_nodes(reference_probabilities(lookup), wanted, algebra_limit, trained.raw, nodes, "look-ups, both in float64");
   parity.own_error = std::max(0.0, largest_difference(trained.probabilities(nodes, false), wanted).difference);
 
   CompactHeader header{lookup.schema, WeightType::float32, trained.exact.calibrator, ',', describe_graph_run(trained)};
@@ -168,7 +173,8 @@ nlohmann::json write_node_lookup(TrainedGraph& trained, const fs::path& out, con
   std::vector<int64_t> rows(nodes.size());
   std::iota(rows.begin(), rows.end(), int64_t{0});
   const std::vector<double> found = served_probabilities(candidate.path(), {"look-up", table, rows});
-  parity.numerics = check_nodes(found, wanted, parity.numerics_limit(), trained.raw, nodes, "the file in float32 against float64");
+  parity.numerics =
+      check_nodes(found, wanted, parity.numerics_limit(), trained.raw, nodes, "the file in float32 against float64");
   warn_of_loose_bound(parity);
   header.about["parity"] = parity_json(parity);
   for (const auto& [split, part] : {std::pair("valid", &trained.raw.valid), std::pair("test", &trained.raw.test)}) {
@@ -179,7 +185,8 @@ nlohmann::json write_node_lookup(TrainedGraph& trained, const fs::path& out, con
   nlohmann::json about = header.about;
   about.update({{"kind", "look-up"}, {"weights", "float32"}, {"calibrator", header.calibrator.to_json()}, {"bytes", bytes}});
   write_file_atomically(card, graph_card(out.filename().string(), about));
-  const auto dense = static_cast<int64_t>(nodes.size()) * about["dimensions"].get<int64_t>() * static_cast<int64_t>(sizeof(float));
+  const auto dense =
+      static_cast<int64_t>(nodes.size()) * about["dimensions"].get<int64_t>() * static_cast<int64_t>(sizeof(float));
   nlohmann::json result = compact_result(out, card, about, parity, bytes);
   result.update({{"nodes", nodes.size()}, {"stored", about["lookup"]["stored"]}, {"columns", 1}, {"bytes_dense", dense}});
   return result;

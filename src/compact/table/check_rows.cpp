@@ -11,7 +11,8 @@ namespace l0gm {
 namespace {
 
 constexpr auto unreadable = std::to_array<std::string_view>({"seven", "1,5", "12 34", "0x10", "1e", "--3"});
-constexpr auto extreme = std::to_array<std::string_view>({"1e308", "-1e308", "1e999", "-1e999", "inf", "-inf", "4.9e-324", "-0", "0", "9007199254740993"});
+constexpr auto extreme = std::to_array<std::string_view>(
+    {"1e308", "-1e308", "1e999", "-1e999", "inf", "-inf", "4.9e-324", "-0", "0", "9007199254740993"});
 
 template <class List>
 std::string any_of_list(const List& list, RandomStream& random) {

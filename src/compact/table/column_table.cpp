@@ -14,8 +14,8 @@ constexpr int64_t rows_at_a_time = 4096;
 
 // The parts of the schema before that one column decides.
 struct ColumnParts {
-  int64_t column = 0;                    // before
-  std::vector<int64_t> fields;           // used ones: embedded, then statistics of this column alone
+  int64_t column = 0;           // before
+  std::vector<int64_t> fields;  // used ones: embedded, then statistics of this column alone
   int64_t code_slot = -1, value_slot = -1, value_field = -1;
 };
 
@@ -40,7 +40,8 @@ ColumnParts parts_of(const Schema& schema, const NarrowSchema& narrow, const Net
 }
 
 // The cell of each row that has no factor, coded: missing, then codes; or missing, bins, known values.
-CodedRows plain_rows(const ModelProbe& probe, const ColumnParts& parts, const NetColumn& column, int64_t begin, int64_t count, float slope) {
+CodedRows plain_rows(const ModelProbe& probe, const ColumnParts& parts, const NetColumn& column, int64_t begin, int64_t count,
+                     float slope) {
   const Schema& schema = probe.schema();
   CodedRows rows(schema, count);
   for (int64_t i = 0; i < count; ++i) {
@@ -91,7 +92,8 @@ class TableFiller {
   }
   void fill_plain() {
     const int64_t rows = column_.kind == NetColumn::Kind::number ? column_.first_factor_row() : column_.codes;
-    for (int64_t begin = 0; begin < rows; begin += rows_at_a_time) put(ask(begin, std::min(rows_at_a_time, rows - begin), 0), begin);
+    for (int64_t begin = 0; begin < rows; begin += rows_at_a_time)
+      put(ask(begin, std::min(rows_at_a_time, rows - begin), 0), begin);
   }
   // A number's embedding is linear in its slope: what a slope of 1 adds is the direction.
   void fill_directions() {
@@ -99,7 +101,8 @@ class TableFiller {
     put({at_one.interface - at_zero.interface, at_one.terms - at_zero.terms}, column_.first_factor_row());
   }
 
-  // Waves: the rows of sines and cosines are the maps, gated; at slope 0 every cosine is 1, so that the bin's row is what is left without.
+  // Waves: the rows of sines and cosines are the maps, gated; at slope 0 every cosine is 1, so that the bin's row is what is left
+  // without.
   void fill_waves(NetColumn& column);
 
  private:
@@ -110,13 +113,17 @@ class TableFiller {
   torch::Tensor index_;
 };
 
-int64_t place_in(const std::vector<int64_t>& list, int64_t value) { return std::find(list.begin(), list.end(), value) - list.begin(); }
+int64_t place_in(const std::vector<int64_t>& list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) - list.begin();
+}
 
 void TableFiller::fill_waves(NetColumn& column) {
   const int64_t half = column.waves / 2, own = PeriodicRows::frequencies;
   const CodedRows present = plain_rows(probe_, parts_, column_, 1, 1, 0);
-  const torch::Tensor gates = probe_.instance() ? at::ones({probe_.width()}, torch::kFloat64) : probe_.dimension_gates(present).select(0, 0);
-  const auto add = [&](const PeriodicRows& rows, int64_t first_wave, Matrix& to, const auto& column_of, int64_t width, const auto& gate_of) {
+  const torch::Tensor gates =
+      probe_.instance() ? at::ones({probe_.width()}, torch::kFloat64) : probe_.dimension_gates(present).select(0, 0);
+  const auto add = [&](const PeriodicRows& rows, int64_t first_wave, Matrix& to, const auto& column_of, int64_t width,
+                       const auto& gate_of) {
     const int64_t place = place_in(rows.fields(), parts_.value_field);
     const torch::Tensor map = rows.wave_map().select(0, place).to(torch::kFloat64).contiguous();
     const torch::Tensor frequencies = rows.wave_frequencies().select(0, place).to(torch::kFloat64).contiguous();
@@ -137,15 +144,19 @@ void TableFiller::fill_waves(NetColumn& column) {
     const int64_t place = place_in(table_.dimensions, first + d);
     return place < static_cast<int64_t>(table_.dimensions.size()) ? place : -1;
   };
-  add(*probe_.encoder().periodic(), 0, table_.interface, dimension_column, width, [&](int64_t d) { return gates[first + d].item<double>(); });
+  add(*probe_.encoder().periodic(), 0, table_.interface, dimension_column, width,
+      [&](int64_t d) { return gates[first + d].item<double>(); });
   if (probe_.linear() == nullptr) return;
   const double gate = probe_.instance() ? 1 : probe_.field_gates(present)[0][parts_.value_field].item<double>();
-  add(*probe_.linear()->encodings().periodic(), own, table_.terms, [](int64_t d) { return d; }, probe_.logits(), [&](int64_t) { return gate; });
+  add(
+      *probe_.linear()->encodings().periodic(), own, table_.terms, [](int64_t d) { return d; }, probe_.logits(),
+      [&](int64_t) { return gate; });
 }
 
 }  // namespace
 
-ColumnTable column_table(const ModelProbe& probe, const NarrowSchema& narrow, const torch::Tensor& open_dimensions, NetColumn& column) {
+ColumnTable column_table(const ModelProbe& probe, const NarrowSchema& narrow, const torch::Tensor& open_dimensions,
+                         NetColumn& column) {
   const ColumnParts parts = parts_of(probe.schema(), narrow, column);
   const int64_t width = probe.encoder().field_width(), embedded = probe.encoder().embedded_fields();
   const auto open = open_dimensions.accessor<bool, 1>();

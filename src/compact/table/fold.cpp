@@ -16,11 +16,11 @@ namespace {
 // The columns of the schema that is left, what their cells say, and the net they go into.
 struct Work {
   const ModelProbe& probe;
-  const torch::Tensor open;          // dimensions
+  const torch::Tensor open;  // dimensions
   NarrowSchema narrow;
   TableNet<Matrix> net;
-  torch::Tensor to_accumulator;      // [width, wide columns]: what each interface dimension adds to the accumulator
-  std::vector<ColumnTable> tables;   // per column
+  torch::Tensor to_accumulator;                  // [width, wide columns]: what each interface dimension adds to the accumulator
+  std::vector<ColumnTable> tables;               // per column
   std::vector<std::vector<UnitSource>> sources;  // per column: where each of its units comes from
 };
 
@@ -39,7 +39,8 @@ void choose_folded(Work& work, int64_t fold_bytes) {
   int64_t bytes = 0;
   for (const size_t c : order) {
     const ColumnTable& table = work.tables[c];
-    if (!says_something(table.interface) && !says_something(table.terms)) continue;  // only its code is needed, as a statistic's key
+    if (!says_something(table.interface) && !says_something(table.terms))
+      continue;  // only its code is needed, as a statistic's key
     bytes += work.net.columns[c].table_rows() * work.net.wide_columns() * static_cast<int64_t>(sizeof(float));
     if (bytes > fold_bytes) return;
     work.net.columns[c].folded = true;
@@ -74,7 +75,8 @@ void fill_columns(Work& work) {
     const ColumnTable& table = work.tables[c];
     if (column.folded) {
       const int64_t rows = column.table_rows();
-      const torch::Tensor said = at::from_blob(const_cast<double*>(table.interface.values.data()), {rows, table.interface.columns}, torch::kFloat64);
+      const torch::Tensor said =
+          at::from_blob(const_cast<double*>(table.interface.values.data()), {rows, table.interface.columns}, torch::kFloat64);
       torch::Tensor wide = at::matmul(said, map.index_select(0, at::tensor(table.dimensions, torch::kInt64)));
       wide.narrow(1, work.net.first_logit(), work.net.logits())
           .add_(at::from_blob(const_cast<double*>(table.terms.values.data()), {rows, work.net.logits()}, torch::kFloat64));
@@ -97,8 +99,8 @@ void fill_columns(Work& work) {
   }
 }
 
-// The statistics of pairs that are left: one unit each. Where gates depend on the example, its linear term is a unit of its own, as another
-// gate decides on it.
+// The statistics of pairs that are left: one unit each. Where gates depend on the example, its linear term is a unit of its own,
+// as another gate decides on it.
 std::vector<UnitSource> choose_statistics(Work& work) {
   std::vector<UnitSource> sources;
   const ModelProbe& probe = work.probe;
@@ -138,8 +140,10 @@ void fill_dense(Work& work, const std::vector<UnitSource>& statistics) {
     for (const UnitSource& source : work.sources[c]) {
       const int64_t dense = net.units[unit++].dense;
       if (dense < 0) continue;
-      if (source.dimension >= 0) add_dimension(net.wide.row(dense), source.dimension, 1);
-      else net.wide.at(dense, net.first_logit() + source.logit) = 1;
+      if (source.dimension >= 0)
+        add_dimension(net.wide.row(dense), source.dimension, 1);
+      else
+        net.wide.at(dense, net.first_logit() + source.logit) = 1;
     }
   }
   if (statistics.empty()) return;
@@ -147,7 +151,8 @@ void fill_dense(Work& work, const std::vector<UnitSource>& statistics) {
   const torch::Tensor dimension_gates = probe.dimension_gates(any), field_gates = probe.field_gates(any);
   for (const UnitSource& source : statistics) {
     double* row = net.wide.row(net.units[unit++].dense);
-    if (source.dimension >= 0) add_dimension(row, source.dimension, probe.instance() ? 1 : dimension_gates[0][source.dimension].item<double>());
+    if (source.dimension >= 0)
+      add_dimension(row, source.dimension, probe.instance() ? 1 : dimension_gates[0][source.dimension].item<double>());
     if (probe.linear() == nullptr || source.gate_source < 0) continue;
     const int64_t field = probe.encoder().embedded_fields() + source.statistic;
     const double gate = probe.instance() ? 1 : field_gates[0][field].item<double>();

@@ -41,7 +41,8 @@ void fold_deep(const ModelProbe& probe, TableNet<Matrix>& net) {
 torch::Tensor accumulator_map(const ModelProbe& probe, const TableNet<Matrix>& net) {
   torch::Tensor map = at::zeros({probe.width(), net.wide_columns()}, torch::kFloat64);
   if (const DeepHead* deep = probe.deep(); deep != nullptr) {
-    const torch::Tensor first = deep->weights()[0].transpose(0, 1).reshape({probe.width(), -1});  // [width, members * hidden, or logits]
+    const torch::Tensor first =
+        deep->weights()[0].transpose(0, 1).reshape({probe.width(), -1});  // [width, members * hidden, or logits]
     map.narrow(1, net.hidden > 0 ? 0 : net.first_logit(), first.size(1)).add_(first);
   }
   if (const TermSumHead* terms = probe.term_sum(); terms != nullptr) {
@@ -78,13 +79,15 @@ void fold_pairs(const FmHead& head, const GridParts& parts, NetPairs<Matrix>& pa
   pairs.present = true;
   pairs.weighted = head.pair_weights().defined();
   pairs.by_coordinate = head.coordinate_weights().defined();
-  if (pairs.by_coordinate) pairs.coordinates = matrix_of(head.coordinate_weights().index_select(0, indices(parts.coordinates)).t());
+  if (pairs.by_coordinate)
+    pairs.coordinates = matrix_of(head.coordinate_weights().index_select(0, indices(parts.coordinates)).t());
   if (!pairs.weighted) return;
   const auto all_fields = static_cast<int64_t>(parts.field_place.size());
   std::vector<int64_t> left;  // their numbers among the pairs of all fields
   for (size_t i = 0; i < parts.fields.size(); ++i) {
     const int64_t first = parts.fields[i];
-    for (size_t j = i + 1; j < parts.fields.size(); ++j) left.push_back(first * (2 * all_fields - first - 1) / 2 + parts.fields[j] - first - 1);
+    for (size_t j = i + 1; j < parts.fields.size(); ++j)
+      left.push_back(first * (2 * all_fields - first - 1) / 2 + parts.fields[j] - first - 1);
   }
   pairs.weights = matrix_of(head.pair_weights().index_select(1, indices(left)));
 }
@@ -96,7 +99,7 @@ void fold_cin(const CinHead& head, const GridParts& parts, NetCin<Matrix>& cin) 
     const int64_t maps = head.maps()[k];
     torch::Tensor weights = head.full_weights(k).to(torch::kFloat64).index_select(0, indices(parts.fields));  // [fields, H', H]
     if (k == 0) weights = weights.index_select(1, indices(parts.fields));
-    const torch::Tensor rows = weights.transpose(0, 1).reshape({-1, maps});  // row i * fields + j
+    const torch::Tensor rows = weights.transpose(0, 1).reshape({-1, maps});                      // row i * fields + j
     const torch::Tensor output = head.output().to(torch::kFloat64).narrow(0, before, maps).t();  // [logits, maps]
     before += maps;
     if (k + 1 == head.maps().size()) {
@@ -111,7 +114,8 @@ void fold_cin(const CinHead& head, const GridParts& parts, NetCin<Matrix>& cin) 
 
 }  // namespace
 
-void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, const std::vector<UnitSource>& units, TableNet<Matrix>& net) {
+void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, const std::vector<UnitSource>& units,
+               TableNet<Matrix>& net) {
   const int64_t width = probe.encoder().field_width(), fields = probe.encoder().embedded_fields();
   const GridParts parts(open_dimensions.narrow(0, 0, fields * width).view({fields, width}));
   net.grid_fields = static_cast<int64_t>(parts.fields.size());
@@ -119,8 +123,8 @@ void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, co
   for (size_t u = 0; u < units.size(); ++u) {
     const int64_t d = units[u].dimension;
     if (d < 0 || d >= fields * width) continue;
-    net.units[u].place =
-        parts.field_place[static_cast<size_t>(d / width)] * net.grid_coordinates + parts.coordinate_place[static_cast<size_t>(d % width)];
+    net.units[u].place = parts.field_place[static_cast<size_t>(d / width)] * net.grid_coordinates +
+                         parts.coordinate_place[static_cast<size_t>(d % width)];
   }
   if (net.grid_fields == 0) return;  // statistics alone are open: pairs and maps of nothing are 0
   if (probe.pairs() != nullptr) fold_pairs(*probe.pairs(), parts, net.pairs);

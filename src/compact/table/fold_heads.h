@@ -15,12 +15,14 @@ struct UnitSource {
   int64_t statistic = -1;    // a statistic of a pair: its number
 };
 
-// The deep branch behind its first product, and everything that is added to the accumulator whatever the row: hidden, layers, output, base.
+// The deep branch behind its first product, and everything that is added to the accumulator whatever the row: hidden, layers,
+// output, base.
 void fold_deep(const ModelProbe& probe, TableNet<Matrix>& net);
 // What each interface dimension adds to the accumulator: [width, wide columns].
 torch::Tensor accumulator_map(const ModelProbe& probe, const TableNet<Matrix>& net);
 // Pairs and CIN on the grid of fields and coordinates that have an open dimension.
-void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, const std::vector<UnitSource>& units, TableNet<Matrix>& net);
+void fold_grid(const ModelProbe& probe, const torch::Tensor& open_dimensions, const std::vector<UnitSource>& units,
+               TableNet<Matrix>& net);
 // The gate that depends on the example, without its dead units.
 void fold_gate(const ModelProbe& probe, const std::vector<UnitSource>& units, TableNet<Matrix>& net);
 

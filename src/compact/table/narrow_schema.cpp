@@ -24,7 +24,8 @@ std::vector<bool> used_fields(const ModelProbe& probe, const torch::Tensor& open
   return used;
 }
 
-// What stays: fields that are used or are keys of statistics that stay, columns of such fields, statistics of pairs that are used.
+// What stays: fields that are used or are keys of statistics that stay, columns of such fields, statistics of pairs that are
+// used.
 struct Kept {
   std::vector<bool> fields, columns, statistics;
 };
@@ -44,7 +45,8 @@ Kept kept_parts(const Schema& schema, const std::vector<bool>& used) {
     }
   }
   for (size_t f = 0; f < kept.fields.size(); ++f) {
-    if (kept.fields[f] && schema.fields[f].kind != FieldKind::statistic) kept.columns[static_cast<size_t>(schema.fields[f].column)] = true;
+    if (kept.fields[f] && schema.fields[f].kind != FieldKind::statistic)
+      kept.columns[static_cast<size_t>(schema.fields[f].column)] = true;
   }
   return kept;
 }
@@ -68,7 +70,8 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
     result.statistic_of_column.push_back(statistic && before.statistics[static_cast<size_t>(field.statistic)].second < 0);
   }
   const Kept kept = kept_parts(before, result.used);
-  const std::vector<int64_t> column_now = numbers_of(kept.columns), field_now = numbers_of(kept.fields), statistic_now = numbers_of(kept.statistics);
+  const std::vector<int64_t> column_now = numbers_of(kept.columns), field_now = numbers_of(kept.fields),
+                             statistic_now = numbers_of(kept.statistics);
   Schema& schema = result.schema;
   schema = before;
   schema.columns.clear();

@@ -17,8 +17,8 @@ struct NarrowSchema {
   std::vector<std::string> closed_columns;
 };
 
-// A field is left when one of its dimensions is open, when its linear term is (the source has an open dimension), or when it is the key of a
-// statistic of a pair that is left. Statistics of one column go: what they say is a function of the column's code.
+// A field is left when one of its dimensions is open, when its linear term is (the source has an open dimension), or when it is
+// the key of a statistic of a pair that is left. Statistics of one column go: what they say is a function of the column's code.
 NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_dimensions);
 
 }  // namespace l0gm

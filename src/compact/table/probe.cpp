@@ -7,17 +7,21 @@
 namespace l0gm {
 
 CodedRows::CodedRows(const Schema& schema, int64_t rows)
-    : count(rows), code_slots(schema.code_slots()), slope_slots(schema.slope_slots()),
-      codes(static_cast<size_t>(rows * code_slots), 0), slopes(static_cast<size_t>(rows * slope_slots), 0.0F) {}
+    : count(rows),
+      code_slots(schema.code_slots()),
+      slope_slots(schema.slope_slots()),
+      codes(static_cast<size_t>(rows * code_slots), 0),
+      slopes(static_cast<size_t>(rows * slope_slots), 0.0F) {}
 
-ModelProbe::ModelProbe(Model& model, const GateState& state, const Schema& schema) : model_(model), state_(state), row_encoder_(schema), statistics_(schema) {
+ModelProbe::ModelProbe(Model& model, const GateState& state, const Schema& schema)
+    : model_(model), state_(state), row_encoder_(schema), statistics_(schema) {
   encoder_ = dynamic_cast<const FieldEmbeddings*>(&model.encoder());
   sum_ = dynamic_cast<const SumHead*>(&model.head());
   if (encoder_ == nullptr || sum_ == nullptr) throw std::logic_error("ModelProbe: not a table model");
   for (const auto& branch : sum_->branches()) {
     const auto is = [&]<class Kind>(const Kind*& place) { return (place = dynamic_cast<const Kind*>(branch.get())) != nullptr; };
-    const bool known = (linear_ == nullptr && is(linear_)) || (term_sum_ == nullptr && is(term_sum_)) || (deep_ == nullptr && is(deep_)) ||
-                       (pairs_ == nullptr && is(pairs_)) || (cin_ == nullptr && is(cin_));
+    const bool known = (linear_ == nullptr && is(linear_)) || (term_sum_ == nullptr && is(term_sum_)) ||
+                       (deep_ == nullptr && is(deep_)) || (pairs_ == nullptr && is(pairs_)) || (cin_ == nullptr && is(cin_));
     if (!known) throw std::logic_error("ModelProbe: a branch of an unknown kind");
   }
   const auto sites = model.sites();

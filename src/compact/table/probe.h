@@ -24,8 +24,9 @@ struct CodedRows {
   float* slopes_of(int64_t row) { return slopes.data() + row * slope_slots; }
 };
 
-// A trained table model, asked part by part. It is asked, not taken apart, wherever an answer can be had that way: how an embedding is made
-// stays the encoder's affair. In double precision, on the CPU, closed gates applied; a gate that depends on the example is left out.
+// A trained table model, asked part by part. It is asked, not taken apart, wherever an answer can be had that way: how an
+// embedding is made stays the encoder's affair. In double precision, on the CPU, closed gates applied; a gate that depends on the
+// example is left out.
 class ModelProbe {
  public:
   ModelProbe(Model& model, const GateState& state, const Schema& schema);
@@ -33,12 +34,12 @@ class ModelProbe {
   const Schema& schema() const { return row_encoder_.schema(); }
   const RowEncoder& row_encoder() const { return row_encoder_; }
   const StatisticEncoder& statistics() const { return statistics_; }
-  bool instance() const { return instance_; }      // gates depend on the example
-  const GateSite* site() const { return site_; }   // none when dense
+  bool instance() const { return instance_; }     // gates depend on the example
+  const GateSite* site() const { return site_; }  // none when dense
   const GateState& state() const { return state_; }
   const FieldEmbeddings& encoder() const { return *encoder_; }
   const SumHead& sum() const { return *sum_; }
-  const LinearHead* linear() const { return linear_; }      // branches that the model does not have are nullptr
+  const LinearHead* linear() const { return linear_; }  // branches that the model does not have are nullptr
   const TermSumHead* term_sum() const { return term_sum_; }
   const DeepHead* deep() const { return deep_; }
   const FmHead* pairs() const { return pairs_; }
@@ -53,7 +54,8 @@ class ModelProbe {
   torch::Tensor interface(const CodedRows& rows) const;
   // What the linear branch adds to the logits for these fields (statistics too), [rows, logits]; zeros without one.
   torch::Tensor terms(const CodedRows& rows, const std::vector<int64_t>& fields) const;
-  // The numbers that every interface dimension, [rows, width], and every field's linear term, [rows, fields], are multiplied with.
+  // The numbers that every interface dimension, [rows, width], and every field's linear term, [rows, fields], are multiplied
+  // with.
   torch::Tensor dimension_gates(const CodedRows& rows) const;
   torch::Tensor field_gates(const CodedRows& rows) const;
 

@@ -27,7 +27,8 @@ void AttributeBuilder::add(std::span<const float> row) {
 void AttributeBuilder::make_dense() {
   dense_.assign(static_cast<size_t>(rows() * width_), 0.F);
   for (int64_t row = 0; row < rows(); ++row) {
-    for (auto i = static_cast<size_t>(offsets_[static_cast<size_t>(row)]); i < static_cast<size_t>(offsets_[static_cast<size_t>(row) + 1]); ++i) {
+    for (auto i = static_cast<size_t>(offsets_[static_cast<size_t>(row)]);
+         i < static_cast<size_t>(offsets_[static_cast<size_t>(row) + 1]); ++i) {
       dense_[static_cast<size_t>(row * width_ + columns_[i])] = values_[i];
     }
   }
@@ -67,7 +68,8 @@ void set_attributes(Graph& graph, std::vector<float> dense, int64_t width) {
     return;
   }
   AttributeBuilder builder;
-  for (size_t i = 0; i < dense.size(); i += static_cast<size_t>(width)) builder.add({dense.data() + i, static_cast<size_t>(width)});
+  for (size_t i = 0; i < dense.size(); i += static_cast<size_t>(width))
+    builder.add({dense.data() + i, static_cast<size_t>(width)});
   builder.finish(graph);
 }
 

@@ -8,8 +8,9 @@
 
 namespace l0gm {
 
-// Takes attributes row by row and stores them as few or as dense as they are: sparse where less than a quarter of the values is not zero.
-// The first thousand rows decide how they are kept on the way, so that neither kind needs much more memory than it ends with.
+// Takes attributes row by row and stores them as few or as dense as they are: sparse where less than a quarter of the values is
+// not zero. The first thousand rows decide how they are kept on the way, so that neither kind needs much more memory than it ends
+// with.
 class AttributeBuilder {
  public:
   void add(std::span<const float> row);

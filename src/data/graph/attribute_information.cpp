@@ -25,7 +25,8 @@ class TrainingColumns {
   void write(int64_t attribute, std::vector<float>& out) const {
     out.assign(nodes_.size(), 0.0F);
     if (graph_.is_sparse()) {
-      for (size_t i = begins_[static_cast<size_t>(attribute)]; i < begins_[static_cast<size_t>(attribute) + 1]; ++i) out[rows_[i]] = values_[i];
+      for (size_t i = begins_[static_cast<size_t>(attribute)]; i < begins_[static_cast<size_t>(attribute) + 1]; ++i)
+        out[rows_[i]] = values_[i];
     } else {
       for (size_t row = 0; row < out.size(); ++row) out[row] = graph_.dense[nodes_[row] * graph_.attributes + attribute];
     }
@@ -36,7 +37,8 @@ class TrainingColumns {
     const SparseRows& sparse = graph_.sparse;
     begins_.assign(static_cast<size_t>(graph_.attributes) + 1, 0);
     for (const int64_t node : nodes_) {
-      for (int64_t i = sparse.offsets[node]; i < sparse.offsets[node + 1]; ++i) ++begins_[static_cast<size_t>(sparse.columns[i]) + 1];
+      for (int64_t i = sparse.offsets[node]; i < sparse.offsets[node + 1]; ++i)
+        ++begins_[static_cast<size_t>(sparse.columns[i]) + 1];
     }
     std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
     rows_.resize(begins_.back());
@@ -73,8 +75,9 @@ double information(const std::vector<float>& values, const std::vector<int32_t>&
   std::vector<std::array<int64_t, bin_count>> joint(classes, std::array<int64_t, bin_count>{});
   std::array<int64_t, bin_count> of_bin{};
   for (size_t i = 0; i < values.size(); ++i) {
-    const size_t bin = begins.empty() ? static_cast<size_t>(values[i] != 0)
-                                      : static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), values[i]) - begins.begin());
+    const size_t bin = begins.empty()
+                           ? static_cast<size_t>(values[i] != 0)
+                           : static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), values[i]) - begins.begin());
     ++joint[static_cast<size_t>(labels[i])][bin];
     ++of_bin[bin];
   }

@@ -43,10 +43,12 @@ AttributeStatistics attribute_statistics(const Graph& graph) {
     found.low[j] = std::min(found.low[j], 0.0F);  // what is not stored is 0
     found.high[j] = std::max(found.high[j], 0.0F);
   }
-  visit_training_values(graph, [&](size_t j, float value) { found.deviation[j] += (value - found.mean[j]) * (value - found.mean[j]); });
+  visit_training_values(graph,
+                        [&](size_t j, float value) { found.deviation[j] += (value - found.mean[j]) * (value - found.mean[j]); });
   for (size_t j = 0; j < width && count > 0; ++j) {
     const double of_zeros = static_cast<double>(count - stored[j]) * found.mean[j] * found.mean[j];
-    found.deviation[j] = found.low[j] < found.high[j] ? std::sqrt((found.deviation[j] + of_zeros) / static_cast<double>(count)) : 0;
+    found.deviation[j] =
+        found.low[j] < found.high[j] ? std::sqrt((found.deviation[j] + of_zeros) / static_cast<double>(count)) : 0;
   }
   return found;
 }

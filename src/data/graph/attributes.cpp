@@ -28,13 +28,16 @@ std::vector<int64_t> pick(const Graph& graph, const GraphOptions& options, uint6
   if (options.keep_by == KeepBy::random) {
     order = RandomStream(seed, draw_kept).permutation(graph.attributes);
   } else if (graph.classes.empty()) {
-    throw UserError("graph.keep_attributes picks by mutual information with the class, and the nodes have no labels: set data.labels, or graph.keep_by = random");
+    throw UserError(
+        "graph.keep_attributes picks by mutual information with the class, and the nodes have no labels: set data.labels, or "
+        "graph.keep_by = random");
   } else {
     const std::vector<double> information = attribute_information(graph);
     order.resize(static_cast<size_t>(graph.attributes));
     std::iota(order.begin(), order.end(), int64_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return information[static_cast<size_t>(a)] > information[static_cast<size_t>(b)]; });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return information[static_cast<size_t>(a)] > information[static_cast<size_t>(b)];
+    });
   }
   order.resize(static_cast<size_t>(count));
   std::sort(order.begin(), order.end());
@@ -96,7 +99,9 @@ std::vector<float> scaled_dense(const Graph& graph, const AttributeScaling& scal
 }
 
 void check(const AttributeScaling& scaling) {
-  const auto refuse = [](const std::string& what) { throw UserError(fmt::format("the scaling of attributes {}. {}", what, advice)); };
+  const auto refuse = [](const std::string& what) {
+    throw UserError(fmt::format("the scaling of attributes {}. {}", what, advice));
+  };
   if (scaling.attributes < 0) refuse(fmt::format("speaks of {} attributes", scaling.attributes));
   for (size_t i = 0; i < scaling.kept.size(); ++i) {
     const int64_t kept = scaling.kept[i];
@@ -106,11 +111,13 @@ void check(const AttributeScaling& scaling) {
   }
   const size_t wanted = scaling.scale == FeatureScale::standard ? static_cast<size_t>(scaling.width()) : 0;
   if (scaling.mean.size() != wanted || scaling.deviation.size() != wanted) {
-    refuse(fmt::format("has {} means and {} deviations where {} are wanted", scaling.mean.size(), scaling.deviation.size(), wanted));
+    refuse(
+        fmt::format("has {} means and {} deviations where {} are wanted", scaling.mean.size(), scaling.deviation.size(), wanted));
   }
   for (size_t i = 0; i < wanted; ++i) {
     if (!std::isfinite(scaling.mean[i]) || !std::isfinite(scaling.deviation[i]) || scaling.deviation[i] <= 0) {
-      refuse(fmt::format("has mean {} and deviation {} at place {}: wanted are finite numbers, deviations above 0", scaling.mean[i], scaling.deviation[i], i));
+      refuse(fmt::format("has mean {} and deviation {} at place {}: wanted are finite numbers, deviations above 0",
+                         scaling.mean[i], scaling.deviation[i], i));
     }
   }
 }
@@ -161,8 +168,8 @@ AttributeScaling fit_attributes(const Graph& graph, const GraphOptions& options,
 
 Graph scale_attributes(const Graph& graph, const AttributeScaling& scaling) {
   if (graph.attributes != scaling.attributes) {
-    throw UserError(fmt::format("{} has {} attributes per node; the model was trained on {}. Give it the data it was made for.", graph.name,
-                                with_thousands(graph.attributes), with_thousands(scaling.attributes)));
+    throw UserError(fmt::format("{} has {} attributes per node; the model was trained on {}. Give it the data it was made for.",
+                                graph.name, with_thousands(graph.attributes), with_thousands(scaling.attributes)));
   }
   Graph scaled = graph;
   if (scaling.scale == FeatureScale::raw && scaling.kept.empty()) return scaled;

@@ -10,8 +10,8 @@
 
 namespace l0gm {
 
-// How a graph's raw attributes become what a model reads, learned from training nodes and stored in the run: which are kept, and how they
-// are scaled. Pure: the same raw attributes of a new node give the same numbers.
+// How a graph's raw attributes become what a model reads, learned from training nodes and stored in the run: which are kept, and
+// how they are scaled. Pure: the same raw attributes of a new node give the same numbers.
 struct AttributeScaling {
   FeatureScale scale = FeatureScale::raw;  // never automatic
   int64_t attributes = 0;                  // of the raw data
@@ -26,14 +26,15 @@ struct AttributeScaling {
 // `seed`: of KeepBy::random.
 AttributeScaling fit_attributes(const Graph& graph, const GraphOptions& options, uint64_t seed);
 
-// The graph with scaled attributes: `rows` of sparse attributes stays sparse, `standard` becomes dense. Everything else is shared.
+// The graph with scaled attributes: `rows` of sparse attributes stays sparse, `standard` becomes dense. Everything else is
+// shared.
 Graph scale_attributes(const Graph& graph, const AttributeScaling& scaling);
 
 // The graph with only these attributes (ascending).
 Graph select_attributes(const Graph& graph, const std::vector<int64_t>& kept);
 
-// Mutual information in nats of each attribute with the class, over training nodes; an attribute is looked at as present or absent where it is
-// mostly zero, else in ten bins of equal mass.
+// Mutual information in nats of each attribute with the class, over training nodes; an attribute is looked at as present or
+// absent where it is mostly zero, else in ten bins of equal mass.
 std::vector<double> attribute_information(const Graph& graph);
 
 }  // namespace l0gm

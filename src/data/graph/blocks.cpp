@@ -86,7 +86,8 @@ void name_outputs(MessagePlan& plan, const Graph& graph, std::span<const int64_t
   if (in_order) plan.examples.clear();
 }
 
-// All rows of the nodes numbered so far; the nodes they hear are numbered as well, and are the block's sources unless all nodes are.
+// All rows of the nodes numbered so far; the nodes they hear are numbered as well, and are the block's sources unless all nodes
+// are.
 std::shared_ptr<const MessageBlock> complete_block(const Graph& graph, const std::shared_ptr<const MessageBlock>& whole,
                                                    NodeNumbering& numbering) {
   const std::vector<int64_t> targets = numbering.nodes();
@@ -99,7 +100,8 @@ std::shared_ptr<const MessageBlock> complete_block(const Graph& graph, const std
   }
   std::vector<int32_t> numbered = heard;
   numbering.number_all(numbered);
-  if (!needs_all(numbering.size(), graph)) return make_block(graph, numbering.nodes(), std::move(offsets), std::move(numbered), {});
+  if (!needs_all(numbering.size(), graph))
+    return make_block(graph, numbering.nodes(), std::move(offsets), std::move(numbered), {});
   auto block = std::make_shared<MessageBlock>(*make_block(graph, targets, std::move(offsets), std::move(heard), {}));
   block->sources = graph.nodes;
   block->source_degree = whole->source_degree;

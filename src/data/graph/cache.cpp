@@ -24,7 +24,9 @@ constexpr DType dtype_of() {
 
 template <class T>
 TensorBytes tensor_of(std::span<const T> values) {
-  return {dtype_of<T>(), {static_cast<int64_t>(values.size())}, {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
+  return {dtype_of<T>(),
+          {static_cast<int64_t>(values.size())},
+          {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
 }
 
 // Arrays out of a file that stays mapped as long as one of them is used.
@@ -36,7 +38,8 @@ class CacheReader {
   SharedArray<T> array(const std::string& name) const {
     const TensorBytes& tensor = file_->tensor(name);
     const bool aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(T) == 0;
-    if (tensor.dtype != dtype_of<T>() || tensor.shape.size() != 1 || !aligned) fail(fmt::format("tensor '{}' is of another kind", name));
+    if (tensor.dtype != dtype_of<T>() || tensor.shape.size() != 1 || !aligned)
+      fail(fmt::format("tensor '{}' is of another kind", name));
     return {file_, {reinterpret_cast<const T*>(tensor.bytes.data()), static_cast<size_t>(tensor.shape[0])}};
   }
   template <class T>
@@ -58,9 +61,11 @@ class CacheReader {
 std::string describe(const Graph& graph) {
   nlohmann::json files = nlohmann::json::array();
   for (const FileStamp& file : graph.files) files.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
-  const nlohmann::json json = {{"format", format_version}, {"name", graph.name}, {"nodes", graph.nodes}, {"symmetric", graph.symmetric},
-                               {"attributes", graph.attributes}, {"attribute_names", graph.attribute_names}, {"classes", graph.classes},
-                               {"node_names", graph.node_names}, {"planted", graph.planted}, {"files", files}};
+  const nlohmann::json json = {{"format", format_version},       {"name", graph.name},
+                               {"nodes", graph.nodes},           {"symmetric", graph.symmetric},
+                               {"attributes", graph.attributes}, {"attribute_names", graph.attribute_names},
+                               {"classes", graph.classes},       {"node_names", graph.node_names},
+                               {"planted", graph.planted},       {"files", files}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -77,7 +82,8 @@ void read_description(Graph& graph, const CacheReader& reader) {
     json.at("classes").get_to(graph.classes);
     json.at("node_names").get_to(graph.node_names);
     json.at("planted").get_to(graph.planted);
-    for (const nlohmann::json& file : json.at("files")) graph.files.push_back({file.at("path").get<std::string>(), file.at("sha256")});
+    for (const nlohmann::json& file : json.at("files"))
+      graph.files.push_back({file.at("path").get<std::string>(), file.at("sha256")});
   } catch (const nlohmann::json::exception& error) {
     reader.fail(error.what());
   }
@@ -88,7 +94,8 @@ void set_aside(const fs::path& path, const std::string& why) {
   aside += ".damaged";
   std::error_code error;
   fs::rename(path, aside, error);
-  log_warning(fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".", error ? "The graph is made anew." : fmt::format("It was set aside as {}.", aside.string())));
+  log_warning(fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".",
+                          error ? "The graph is made anew." : fmt::format("It was set aside as {}.", aside.string())));
 }
 
 }  // namespace
@@ -126,7 +133,8 @@ Graph read_graph(const fs::path& path) {
   if (reader.has("dense")) {
     graph.dense = reader.array<float>("dense");
   } else {
-    graph.sparse = {reader.array<int64_t>("sparse.offsets"), reader.array<int32_t>("sparse.columns"), reader.array<float>("sparse.values")};
+    graph.sparse = {reader.array<int64_t>("sparse.offsets"), reader.array<int32_t>("sparse.columns"),
+                    reader.array<float>("sparse.values")};
   }
   check_graph(graph, path.string());
   return graph;
@@ -151,9 +159,10 @@ Graph cached_graph(const fs::path& folder, const std::string& key, const std::fu
     write_graph(path, graph);
     log_detail(fmt::format("{}: kept as {}", graph.name, path.string()));
   } catch (const std::exception& failure) {
-    log_warning(fmt::format("the converted graph could not be kept in {}: {}. It will be converted again next time; "
-                            "graph.cache names another folder.",
-                            folder.string(), failure.what()));
+    log_warning(
+        fmt::format("the converted graph could not be kept in {}: {}. It will be converted again next time; "
+                    "graph.cache names another folder.",
+                    folder.string(), failure.what()));
   }
   return graph;
 }

@@ -34,15 +34,21 @@ int64_t first_bad(int64_t count, const Bad& bad) {
   return first;
 }
 
-[[noreturn]] void fail(const std::string& source, const std::string& what) { throw UserError(fmt::format("{}: {}", source, what)); }
+[[noreturn]] void fail(const std::string& source, const std::string& what) {
+  throw UserError(fmt::format("{}: {}", source, what));
+}
 
-void check_rows(const SharedArray<int64_t>& offsets, int64_t rows, int64_t entries, const std::string& source, std::string_view what) {
+void check_rows(const SharedArray<int64_t>& offsets, int64_t rows, int64_t entries, const std::string& source,
+                std::string_view what) {
   if (offsets.size() != rows + 1 || offsets[0] != 0 || offsets[rows] != entries) {
-    fail(source, fmt::format("the rows of its {} do not fit together: {} rows and {} entries were wanted. The file is damaged; write it anew.",
-                             what, rows, entries));
+    fail(source,
+         fmt::format(
+             "the rows of its {} do not fit together: {} rows and {} entries were wanted. The file is damaged; write it anew.",
+             what, rows, entries));
   }
   const int64_t bad = first_bad(rows, [&](int64_t row) { return offsets[row] > offsets[row + 1]; });
-  if (bad != none) fail(source, fmt::format("row {} of its {} ends before it begins. The file is damaged; write it anew.", bad, what));
+  if (bad != none)
+    fail(source, fmt::format("row {} of its {} ends before it begins. The file is damaged; write it anew.", bad, what));
 }
 
 // Numbers of a row ascend and lie in 0 … limit. The row's offsets have been checked.
@@ -62,21 +68,23 @@ void check_structure(const Graph& graph, const std::string& source) {
     return row_is_bad(row, graph.nodes) || std::binary_search(row.begin(), row.end(), static_cast<int32_t>(node));
   });
   if (bad != none) {
-    fail(source, fmt::format("the neighbours of node {} are not ascending numbers of other nodes below {}. The file is damaged; write it anew.",
-                             bad, graph.nodes));
+    fail(source,
+         fmt::format(
+             "the neighbours of node {} are not ascending numbers of other nodes below {}. The file is damaged; write it anew.",
+             bad, graph.nodes));
   }
   if (graph.symmetric && !heard_both_ways(graph)) fail(source, "it says that every edge has both directions, but they have not.");
 }
 
 [[noreturn]] void fail_value(const Graph& graph, const std::string& source, int64_t node, int64_t attribute, float value) {
-  fail(source, fmt::format("attribute {} of node {} is {}, wanted a finite number. Fill or remove such values.", graph.attribute_name(attribute),
-                           graph.node_name(node), value));
+  fail(source, fmt::format("attribute {} of node {} is {}, wanted a finite number. Fill or remove such values.",
+                           graph.attribute_name(attribute), graph.node_name(node), value));
 }
 
 void check_dense(const Graph& graph, const std::string& source) {
   if (graph.dense.size() / graph.attributes != graph.nodes || graph.dense.size() % graph.attributes != 0) {
-    fail(source, fmt::format("it has {} attribute values; {} nodes with {} attributes each need {}.", graph.dense.size(), graph.nodes,
-                             graph.attributes, graph.nodes * graph.attributes));
+    fail(source, fmt::format("it has {} attribute values; {} nodes with {} attributes each need {}.", graph.dense.size(),
+                             graph.nodes, graph.attributes, graph.nodes * graph.attributes));
   }
   const int64_t bad = first_bad(graph.dense.size(), [&](int64_t i) { return !std::isfinite(graph.dense[i]); });
   if (bad != none) fail_value(graph, source, bad / graph.attributes, bad % graph.attributes, graph.dense[bad]);
@@ -86,16 +94,16 @@ void check_sparse(const Graph& graph, const std::string& source) {
   const SparseRows& sparse = graph.sparse;
   check_rows(sparse.offsets, graph.nodes, sparse.columns.size(), source, "attributes");
   if (sparse.values.size() != sparse.columns.size()) {
-    fail(source, fmt::format("its attributes have {} values in {} places. The file is damaged; write it anew.", sparse.values.size(),
-                             sparse.columns.size()));
+    fail(source, fmt::format("its attributes have {} values in {} places. The file is damaged; write it anew.",
+                             sparse.values.size(), sparse.columns.size()));
   }
   const int64_t bad = first_bad(graph.nodes, [&](int64_t node) {
     const auto begin = static_cast<size_t>(sparse.offsets[node]), end = static_cast<size_t>(sparse.offsets[node + 1]);
     return row_is_bad(sparse.columns.span().subspan(begin, end - begin), graph.attributes);
   });
   if (bad != none) {
-    fail(source, fmt::format("the attributes of node {} are not ascending numbers below {}. The file is damaged; write it anew.", bad,
-                             graph.attributes));
+    fail(source, fmt::format("the attributes of node {} are not ascending numbers below {}. The file is damaged; write it anew.",
+                             bad, graph.attributes));
   }
   const int64_t strange = first_bad(sparse.values.size(), [&](int64_t i) { return !std::isfinite(sparse.values[i]); });
   if (strange == none) return;
@@ -124,16 +132,18 @@ void check_distinct(const std::vector<std::string>& names, std::string_view what
 
 void check_labels(const Graph& graph, const std::string& source) {
   check_distinct(graph.classes, "classes", source);
-  if (std::find(graph.classes.begin(), graph.classes.end(), "") != graph.classes.end()) fail(source, "one of its classes has no name.");
+  if (std::find(graph.classes.begin(), graph.classes.end(), "") != graph.classes.end())
+    fail(source, "one of its classes has no name.");
   if (graph.labels.size() != graph.nodes) {
     fail(source, fmt::format("it has {} labels for {} nodes; give one for each node (-1 or nothing where it is not known).",
                              graph.labels.size(), graph.nodes));
   }
   const auto classes = static_cast<int64_t>(graph.classes.size());
-  const int64_t bad = first_bad(graph.nodes, [&](int64_t node) { return graph.labels[node] < -1 || graph.labels[node] >= classes; });
+  const int64_t bad =
+      first_bad(graph.nodes, [&](int64_t node) { return graph.labels[node] < -1 || graph.labels[node] >= classes; });
   if (bad == none) return;
-  fail(source, fmt::format("the label of node {} is {}, wanted a class from 0 to {}, or -1 where it is not known.", graph.node_name(bad),
-                           graph.labels[bad], classes - 1));
+  fail(source, fmt::format("the label of node {} is {}, wanted a class from 0 to {}, or -1 where it is not known.",
+                           graph.node_name(bad), graph.labels[bad], classes - 1));
 }
 
 void check_part(const Graph& graph, const std::vector<int64_t>& part, std::string_view name, std::vector<bool>& taken,
@@ -144,12 +154,15 @@ void check_part(const Graph& graph, const std::vector<int64_t>& part, std::strin
       fail(source, fmt::format("its {} nodes include {}, wanted numbers from 0 to {}.", name, node, graph.nodes - 1));
     }
     if (taken[static_cast<size_t>(node)]) {
-      fail(source, fmt::format("node {} is in the split twice (the second time in {}); it may be in one part only.", graph.node_name(node), name));
+      fail(source, fmt::format("node {} is in the split twice (the second time in {}); it may be in one part only.",
+                               graph.node_name(node), name));
     }
     if (node < last) fail(source, fmt::format("its {} nodes are not in ascending order.", name));
     if (graph.labels[node] < 0 && !graph.classes.empty()) {  // without classes nobody has a label, nor needs one
-      fail(source, fmt::format("node {} is in the {} part of the split, but its label is missing. Add the label, or take the node out of "
-                               "the split.", graph.node_name(node), name));
+      fail(source,
+           fmt::format("node {} is in the {} part of the split, but its label is missing. Add the label, or take the node out of "
+                       "the split.",
+                       graph.node_name(node), name));
     }
     taken[static_cast<size_t>(node)] = true;
     last = node;
@@ -160,7 +173,8 @@ void check_part(const Graph& graph, const std::vector<int64_t>& part, std::strin
 
 void check_graph(const Graph& graph, const std::string& source, bool to_train) {
   if (graph.nodes < 1 || graph.nodes > std::numeric_limits<int32_t>::max()) {
-    fail(source, fmt::format("it has {} nodes, wanted 1 to {}.", graph.nodes, with_thousands(std::numeric_limits<int32_t>::max())));
+    fail(source,
+         fmt::format("it has {} nodes, wanted 1 to {}.", graph.nodes, with_thousands(std::numeric_limits<int32_t>::max())));
   }
   if (!graph.node_names.empty() && static_cast<int64_t>(graph.node_names.size()) != graph.nodes) {
     fail(source, fmt::format("it has {} names for {} nodes.", graph.node_names.size(), graph.nodes));
@@ -173,7 +187,8 @@ void check_graph(const Graph& graph, const std::string& source, bool to_train) {
   check_part(graph, graph.train, "training", taken, source);
   check_part(graph, graph.valid, "validation", taken, source);
   check_part(graph, graph.test, "test", taken, source);
-  if (to_train && graph.train.empty()) fail(source, "no node is in the training part of the split; at least one is needed. Change the split.");
+  if (to_train && graph.train.empty())
+    fail(source, "no node is in the training part of the split; at least one is needed. Change the split.");
 }
 
 }  // namespace l0gm

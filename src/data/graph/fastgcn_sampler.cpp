@@ -6,7 +6,11 @@
 namespace l0gm {
 
 FastGcnSampler::FastGcnSampler(const Graph& graph, const GraphOptions& options, int64_t layers, int64_t batch, uint64_t seed)
-    : graph_(graph), layers_(layers), draws_(options.layer_nodes), seed_(seed), order_(graph.train, batch, seed),
+    : graph_(graph),
+      layers_(layers),
+      draws_(options.layer_nodes),
+      seed_(seed),
+      order_(graph.train, batch, seed),
       probability_(column_norms(graph)) {
   const double sum = std::accumulate(probability_.begin(), probability_.end(), 0.0);
   if (!(sum > 0)) return;
@@ -31,7 +35,8 @@ std::shared_ptr<const MessageBlock> FastGcnSampler::draw_layer(uint64_t key) con
   for (size_t i = 0; i < counts.size(); ++i) {
     const int64_t node = drawn.nodes()[i];
     source[i] = sources.number(node);
-    weight[i] = static_cast<float>(static_cast<double>(counts[i]) / (static_cast<double>(draws_) * probability_[static_cast<size_t>(node)]));
+    weight[i] = static_cast<float>(static_cast<double>(counts[i]) /
+                                   (static_cast<double>(draws_) * probability_[static_cast<size_t>(node)]));
   }
   std::vector<int64_t> known = drawn.nodes();
   std::sort(known.begin(), known.end());
@@ -57,7 +62,8 @@ MessagePlan FastGcnSampler::draw(int64_t epoch, int64_t index) const {
   sources.start(graph_.nodes);
   for (const int64_t node : plan.outputs) sources.number(node);
   plan.blocks.resize(static_cast<size_t>(layers_));
-  for (size_t layer = 0; layer < plan.blocks.size(); ++layer) plan.blocks[plan.blocks.size() - 1 - layer] = draw_layer(mix_key(step, layer));
+  for (size_t layer = 0; layer < plan.blocks.size(); ++layer)
+    plan.blocks[plan.blocks.size() - 1 - layer] = draw_layer(mix_key(step, layer));
   plan.inputs = sources.nodes();
   return plan;
 }

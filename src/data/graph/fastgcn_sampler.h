@@ -8,9 +8,10 @@
 
 namespace l0gm {
 
-// Nodes are drawn layer by layer (FastGCN, Chen et al. 2018): `layer_nodes` draws with replacement, q(u) in proportion to the squared norm
-// of column u of GCN's matrix; a target hears those of its neighbours that were drawn, each count / (draws * q) times. A layer's targets are
-// among its sources, so that what a node keeps of itself is exact; they are heard by others only where they were drawn.
+// Nodes are drawn layer by layer (FastGCN, Chen et al. 2018): `layer_nodes` draws with replacement, q(u) in proportion to the
+// squared norm of column u of GCN's matrix; a target hears those of its neighbours that were drawn, each count / (draws * q)
+// times. A layer's targets are among its sources, so that what a node keeps of itself is exact; they are heard by others only
+// where they were drawn.
 class FastGcnSampler : public GraphSampler {
  public:
   FastGcnSampler(const Graph& graph, const GraphOptions& options, int64_t layers, int64_t batch, uint64_t seed);

@@ -14,7 +14,8 @@ namespace l0gm {
 namespace {
 
 void check_numbers(const EdgeList& edges, int64_t nodes) {
-  if (nodes < 0 || nodes > std::numeric_limits<int32_t>::max()) throw std::invalid_argument(fmt::format("a graph of {} nodes", nodes));
+  if (nodes < 0 || nodes > std::numeric_limits<int32_t>::max())
+    throw std::invalid_argument(fmt::format("a graph of {} nodes", nodes));
   if (edges.from.size() != edges.to.size()) throw std::invalid_argument("edges have unequal numbers of beginnings and ends");
   const auto inside = [nodes](int32_t node) { return node >= 0 && node < nodes; };
   if (!std::all_of(edges.from.begin(), edges.from.end(), inside) || !std::all_of(edges.to.begin(), edges.to.end(), inside)) {
@@ -29,8 +30,8 @@ int64_t nodes_of_a_thread(int64_t nodes, int64_t edges) {
   return nodes / std::min(cores, 1 + edges / edges_worth_a_thread) + 1;
 }
 
-// Every message to a node from `begin` on and before `end`. Each thread looks at all edges and keeps to its own nodes: no two write to
-// the same place, and the writes of one stay close together.
+// Every message to a node from `begin` on and before `end`. Each thread looks at all edges and keeps to its own nodes: no two
+// write to the same place, and the writes of one stay close together.
 template <class Action>
 void each_message(const EdgeList& edges, bool undirected, int64_t begin, int64_t end, const Action& action) {
   const auto mine = [begin, end](int32_t node) { return node >= begin && node < end; };
@@ -90,9 +91,8 @@ void build_adjacency(Graph& graph, EdgeList edges, bool undirected) {
   std::vector<int32_t> neighbours(static_cast<size_t>(offsets.back()));
   std::vector<int64_t> ends(offsets.begin(), offsets.end() - 1);
   in_own_threads(nodes, share, [&](int64_t begin, int64_t end) {
-    each_message(edges, undirected, begin, end, [&](int32_t to, int32_t from) {
-      neighbours[static_cast<size_t>(ends[static_cast<size_t>(to)]++)] = from;
-    });
+    each_message(edges, undirected, begin, end,
+                 [&](int32_t to, int32_t from) { neighbours[static_cast<size_t>(ends[static_cast<size_t>(to)]++)] = from; });
   });
   edges = EdgeList{};
   tidy_rows(offsets, neighbours, ends);
@@ -103,7 +103,8 @@ void build_adjacency(Graph& graph, EdgeList edges, bool undirected) {
 }
 
 bool heard_both_ways(const Graph& graph) {
-  // Nodes come in ascending order and so do the entries of each row: in a symmetric graph every row's entries are met one after the other.
+  // Nodes come in ascending order and so do the entries of each row: in a symmetric graph every row's entries are met one after
+  // the other.
   std::vector<int64_t> next(graph.offsets.begin(), graph.offsets.end() - 1);
   for (int64_t node = 0; node < graph.nodes; ++node) {
     for (const int32_t other : graph.heard_by(node)) {

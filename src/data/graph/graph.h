@@ -47,24 +47,24 @@ struct SparseRows {
 // A graph with attributes, classes and a split: what every source comes down to. Immutable once made.
 // Row v of the adjacency lists the nodes that v hears (edges u -> v), ascending, each once, never v itself.
 struct Graph {
-  std::string name;                   // for messages and the run's record
+  std::string name;  // for messages and the run's record
   int64_t nodes = 0;
-  SharedArray<int64_t> offsets;       // [nodes + 1]
-  SharedArray<int32_t> neighbours;    // [edges]
-  bool symmetric = false;             // u hears v whenever v hears u
+  SharedArray<int64_t> offsets;     // [nodes + 1]
+  SharedArray<int32_t> neighbours;  // [edges]
+  bool symmetric = false;           // u hears v whenever v hears u
 
-  int64_t attributes = 0;             // per node; stored in one of two ways
-  SharedArray<float> dense;           // [nodes, attributes], or empty
-  SparseRows sparse;                  // where `dense` is empty
+  int64_t attributes = 0;                    // per node; stored in one of two ways
+  SharedArray<float> dense;                  // [nodes, attributes], or empty
+  SparseRows sparse;                         // where `dense` is empty
   std::vector<std::string> attribute_names;  // empty: they are called 0, 1, …
 
-  SharedArray<int32_t> labels;        // [nodes]; -1: unknown
+  SharedArray<int32_t> labels;  // [nodes]; -1: unknown
   std::vector<std::string> classes;
   std::vector<int64_t> train, valid, test;  // nodes, ascending
   std::vector<std::string> node_names;      // empty: nodes are called 0, 1, …
 
-  std::vector<FileStamp> files;       // what it was read from
-  std::vector<std::string> planted;   // made graphs: the attributes that carry signal; else empty
+  std::vector<FileStamp> files;      // what it was read from
+  std::vector<std::string> planted;  // made graphs: the attributes that carry signal; else empty
 
   int64_t edges() const { return neighbours.size(); }  // directed
   int64_t degree(int64_t node) const { return offsets[node + 1] - offsets[node]; }
@@ -76,8 +76,8 @@ struct Graph {
   std::string node_name(int64_t node) const;
 };
 
-// Edges as pairs (from, to) into rows as above: loops dropped, duplicates merged, with `undirected` both directions of each. Needs about
-// 12 bytes an edge beside the pairs, which are consumed. Every number must be below `nodes`.
+// Edges as pairs (from, to) into rows as above: loops dropped, duplicates merged, with `undirected` both directions of each.
+// Needs about 12 bytes an edge beside the pairs, which are consumed. Every number must be below `nodes`.
 struct EdgeList {
   std::vector<int32_t> from, to;
 };
@@ -89,8 +89,9 @@ bool heard_both_ways(const Graph& graph);
 // No label of the graph's nodes is known, and it has no classes.
 void leave_unlabelled(Graph& graph);
 
-// Checks everything the type promises (ranges, order, sizes, finite attributes, labels in range, splits disjoint, a training node at
-// all unless the graph is not `to_train` with); UserError naming `source`. Readers call it once; a graph that passed is never checked again.
+// Checks everything the type promises (ranges, order, sizes, finite attributes, labels in range, splits disjoint, a training node
+// at all unless the graph is not `to_train` with); UserError naming `source`. Readers call it once; a graph that passed is never
+// checked again.
 void check_graph(const Graph& graph, const std::string& source, bool to_train = true);
 
 }  // namespace l0gm

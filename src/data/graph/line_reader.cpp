@@ -34,7 +34,8 @@ bool LineReader::fill() {
     begin_ = 0;
   }
   if (end_ == buffer_.size()) {
-    if (end_ >= longest_line) throw UserError(fmt::format("{} line {} has more than 64 MiB. Is it a text file?", path_.string(), line_ + 1));
+    if (end_ >= longest_line)
+      throw UserError(fmt::format("{} line {} has more than 64 MiB. Is it a text file?", path_.string(), line_ + 1));
     buffer_.resize(buffer_.size() * 2);
   }
   const size_t count = input_->read({buffer_.data() + end_, buffer_.size() - end_});

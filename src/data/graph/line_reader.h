@@ -14,7 +14,7 @@ namespace l0gm {
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path);
-  bool next(std::string_view& line);  // without its end (LF or CRLF); valid until the next call
+  bool next(std::string_view& line);      // without its end (LF or CRLF); valid until the next call
   int64_t line() const { return line_; }  // 1-based, of the line that next() gave
   const std::filesystem::path& path() const { return path_; }
 
@@ -28,7 +28,8 @@ class LineReader {
   bool ended_ = false;
 };
 
-// A line of numbers separated by commas, blanks around them allowed. What is no number gives false and the column (from 0) that is to blame.
+// A line of numbers separated by commas, blanks around them allowed. What is no number gives false and the column (from 0) that
+// is to blame.
 bool parse_numbers(std::string_view line, std::vector<float>& numbers, size_t& column);
 bool parse_pair(std::string_view line, int64_t& first, int64_t& second);
 

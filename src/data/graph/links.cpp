@@ -20,7 +20,8 @@ bool hears(const Graph& graph, int64_t node, int64_t other) {
 
 Link pair_of(int64_t a, int64_t b) { return {static_cast<int32_t>(std::min(a, b)), static_cast<int32_t>(std::max(a, b))}; }
 
-// Calls visit(link) for each in ascending order of the row that names it: the second node's, or the first's where only that one hears.
+// Calls visit(link) for each in ascending order of the row that names it: the second node's, or the first's where only that one
+// hears.
 template <class Visit>
 void for_each_link(const Graph& graph, Visit visit) {
   for (int64_t node = 0; node < graph.nodes; ++node) {
@@ -115,9 +116,10 @@ LinkSplit split_links(const Graph& graph, double valid_share, double test_share,
   const int64_t valid = std::llround(valid_share * total), test = std::llround(test_share * total);
   const int64_t train = static_cast<int64_t>(links.size()) - valid - test;
   if (valid < 1 || test < 1 || train < 1) {
-    throw UserError(fmt::format("{} has {} links: link.valid = {} and link.test = {} make {} of them for validation, {} for the test "
-                                "and leave {} for training. Each needs at least one: change the shares",
-                                graph.name, links.size(), valid_share, test_share, valid, test, train));
+    throw UserError(
+        fmt::format("{} has {} links: link.valid = {} and link.test = {} make {} of them for validation, {} for the test "
+                    "and leave {} for training. Each needs at least one: change the shares",
+                    graph.name, links.size(), valid_share, test_share, valid, test, train));
   }
   constexpr uint64_t split_stream = 0x6c696e6b73;
   const std::vector<int64_t> order = RandomStream(seed, split_stream).permutation(static_cast<int64_t>(links.size()));
@@ -157,9 +159,10 @@ UnlinkedPairs::UnlinkedPairs(const Graph& graph) : graph_(graph), count_(graph.n
 
 std::vector<Link> UnlinkedPairs::draw(int64_t count, uint64_t key) const {
   if (count > count_) {
-    throw UserError(fmt::format("{} pairs of nodes without a link were to be drawn, and {} has {}: lower train.batch, link.negatives or "
-                                "the shares link.valid and link.test",
-                                count, graph_.name, count_));
+    throw UserError(
+        fmt::format("{} pairs of nodes without a link were to be drawn, and {} has {}: lower train.batch, link.negatives or "
+                    "the shares link.valid and link.test",
+                    count, graph_.name, count_));
   }
   RandomStream random(key);
   PairSet seen(count);

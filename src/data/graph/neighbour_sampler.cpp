@@ -12,9 +12,10 @@ namespace {
 std::vector<int64_t> fanout_of_layers(const std::vector<int64_t>& fanout, int64_t layers) {
   if (fanout.size() == 1) return std::vector<int64_t>(static_cast<size_t>(layers), fanout[0]);
   if (static_cast<int64_t>(fanout.size()) < layers) {
-    throw UserError(fmt::format("graph.fanout has {} numbers, the model has {} layers; give one for each layer, from the last to the first, "
-                                "or a single one for all",
-                                fanout.size(), layers));
+    throw UserError(
+        fmt::format("graph.fanout has {} numbers, the model has {} layers; give one for each layer, from the last to the first, "
+                    "or a single one for all",
+                    fanout.size(), layers));
   }
   return {fanout.begin(), fanout.begin() + layers};
 }

@@ -35,8 +35,8 @@ void each_line(const Graph& graph, const std::filesystem::path& path, const std:
   const NodeNames names = names_of(graph);
   CsvReader reader(path, {});
   if (reader.names() != columns) {
-    throw UserError(fmt::format("{} begins with '{}', wanted the header '{}' and the names of nodes below it.", path.string(), list_some(reader.names()),
-                                join(columns, ",")));
+    throw UserError(fmt::format("{} begins with '{}', wanted the header '{}' and the names of nodes below it.", path.string(),
+                                list_some(reader.names()), join(columns, ",")));
   }
   std::vector<std::string_view> cells;
   std::vector<int64_t> nodes(columns.size());
@@ -60,8 +60,9 @@ std::vector<int64_t> read_node_list(const Graph& graph, const std::filesystem::p
 
 std::vector<Link> read_pair_list(const Graph& graph, const std::filesystem::path& path) {
   std::vector<Link> pairs;
-  each_line(graph, path, {"from", "to"},
-            [&](const std::vector<int64_t>& line) { pairs.push_back({static_cast<int32_t>(line[0]), static_cast<int32_t>(line[1])}); });
+  each_line(graph, path, {"from", "to"}, [&](const std::vector<int64_t>& line) {
+    pairs.push_back({static_cast<int32_t>(line[0]), static_cast<int32_t>(line[1])});
+  });
   return pairs;
 }
 

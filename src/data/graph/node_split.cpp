@@ -32,7 +32,8 @@ std::string folder_called(const fs::path& parent, const std::vector<std::string>
                                 names.empty() ? "none" : list_some(names), did_you_mean(wanted, names)));
   }
   if (names.size() == 1) return names[0];
-  throw UserError(fmt::format("{} holds several splits: {}. Set data.protocol to one of them.", parent.string(), list_some(names)));
+  throw UserError(
+      fmt::format("{} holds several splits: {}. Set data.protocol to one of them.", parent.string(), list_some(names)));
 }
 
 }  // namespace
@@ -53,14 +54,15 @@ std::optional<SplitFiles> find_split_files(const fs::path& folder, const std::st
     if (files[i].empty()) missing.push_back(fmt::format("{}.csv.gz", part_names[i]));
   }
   if (missing.empty()) return files;
-  throw UserError(fmt::format("{} lacks {}. Add what is missing, or remove the folder to have a split drawn.", place.string(), join(missing, ", ")));
+  throw UserError(fmt::format("{} lacks {}. Add what is missing, or remove the folder to have a split drawn.", place.string(),
+                              join(missing, ", ")));
 }
 
 void TakenNodes::take(int64_t node, int part, const fs::path& path, int64_t line, const std::string& called) {
   int8_t& mine = part_[static_cast<size_t>(node)];
   if (mine >= 0) {
-    throw UserError(fmt::format("{} line {}: node {} is in the split twice: {}. A node may be in one part, and there once.", path.string(), line,
-                                called,
+    throw UserError(fmt::format("{} line {}: node {} is in the split twice: {}. A node may be in one part, and there once.",
+                                path.string(), line, called,
                                 mine == part ? fmt::format("twice in {}", part_names[static_cast<size_t>(part)])
                                              : fmt::format("in {} and in {}", part_names[static_cast<size_t>(mine)],
                                                            part_names[static_cast<size_t>(part)])));
@@ -102,7 +104,8 @@ void draw_split(Graph& graph, double valid, double test, uint64_t seed, const st
   } else {
     for (int64_t node = 0; node < graph.nodes; ++node) take(node);
   }
-  if (nodes.empty()) throw UserError(fmt::format("{}: no node has a label, so there is nothing to train on. Give labels.", graph.name));
+  if (nodes.empty())
+    throw UserError(fmt::format("{}: no node has a label, so there is nothing to train on. Give labels.", graph.name));
   std::vector<double> shares;
   if (valid >= 0) shares.push_back(valid);
   if (test >= 0) shares.push_back(test);

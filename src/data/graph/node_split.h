@@ -14,8 +14,9 @@ namespace l0gm {
 // Files of node numbers: training, validation, test.
 using SplitFiles = std::array<std::filesystem::path, 3>;
 
-// train, valid and test (.csv.gz or .csv) in the folder `name` below folder/split, or in the only one there is. Nothing where there is no such
-// folder and none was named; UserError when there are several to choose from or some of the three files are missing.
+// train, valid and test (.csv.gz or .csv) in the folder `name` below folder/split, or in the only one there is. Nothing where
+// there is no such folder and none was named; UserError when there are several to choose from or some of the three files are
+// missing.
 std::optional<SplitFiles> find_split_files(const std::filesystem::path& folder, const std::string& name);
 
 // Which nodes a split has given away: each at most once.
@@ -33,7 +34,8 @@ class TakenNodes {
 // Node numbers, one a line, without a header.
 void read_split(Graph& graph, const SplitFiles& files);
 
-// Deals the labelled nodes among `pool` (all, where it is not given) out by shares, class by class; a negative share: that part keeps what it has.
+// Deals the labelled nodes among `pool` (all, where it is not given) out by shares, class by class; a negative share: that part
+// keeps what it has.
 void draw_split(Graph& graph, double valid, double test, uint64_t seed, const std::vector<int64_t>* pool = nullptr);
 
 }  // namespace l0gm

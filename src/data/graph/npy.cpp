@@ -119,7 +119,8 @@ Number element(const char* place, bool swapped) {
 
 float from_half(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24) : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+  float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                             : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
   if (exponent == 31) size = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
   return (bits & 0x8000) != 0 ? -size : size;
 }
@@ -132,26 +133,42 @@ void each_number(const NumpyArray& array, const std::string& where, std::string_
     for (const char* place = array.bytes.data(); place < end; place += array.type.size) take(read(place));
   };
   const bool swapped = array.type.swapped;
-  const auto loop_as = [&](auto number) { loop([swapped](const char* place) { return element<decltype(number)>(place, swapped); }); };
+  const auto loop_as = [&](auto number) {
+    loop([swapped](const char* place) { return element<decltype(number)>(place, swapped); });
+  };
   switch (array.type.kind * 16 + static_cast<int>(array.type.size)) {
-    case 'b' * 16 + 1: return loop([](const char* place) { return *place != 0 ? 1 : 0; });
-    case 'i' * 16 + 1: return loop_as(int8_t{});
-    case 'i' * 16 + 2: return loop_as(int16_t{});
-    case 'i' * 16 + 4: return loop_as(int32_t{});
-    case 'i' * 16 + 8: return loop_as(int64_t{});
-    case 'u' * 16 + 1: return loop_as(uint8_t{});
-    case 'u' * 16 + 2: return loop_as(uint16_t{});
-    case 'u' * 16 + 4: return loop_as(uint32_t{});
-    case 'u' * 16 + 8: return loop_as(uint64_t{});
-    case 'f' * 16 + 2: return loop([swapped](const char* place) { return from_half(element<uint16_t>(place, swapped)); });
-    case 'f' * 16 + 4: return loop_as(float{});
-    case 'f' * 16 + 8: return loop_as(double{});
-    default: fail(where, fmt::format("it holds elements of type {}{}, wanted {}", array.type.kind, array.type.size, wanted));
+    case 'b' * 16 + 1:
+      return loop([](const char* place) { return *place != 0 ? 1 : 0; });
+    case 'i' * 16 + 1:
+      return loop_as(int8_t{});
+    case 'i' * 16 + 2:
+      return loop_as(int16_t{});
+    case 'i' * 16 + 4:
+      return loop_as(int32_t{});
+    case 'i' * 16 + 8:
+      return loop_as(int64_t{});
+    case 'u' * 16 + 1:
+      return loop_as(uint8_t{});
+    case 'u' * 16 + 2:
+      return loop_as(uint16_t{});
+    case 'u' * 16 + 4:
+      return loop_as(uint32_t{});
+    case 'u' * 16 + 8:
+      return loop_as(uint64_t{});
+    case 'f' * 16 + 2:
+      return loop([swapped](const char* place) { return from_half(element<uint16_t>(place, swapped)); });
+    case 'f' * 16 + 4:
+      return loop_as(float{});
+    case 'f' * 16 + 8:
+      return loop_as(double{});
+    default:
+      fail(where, fmt::format("it holds elements of type {}{}, wanted {}", array.type.kind, array.type.size, wanted));
   }
 }
 
 void refuse_order(const NumpyArray& array, const std::string& where) {
-  if (array.fortran && array.shape.size() > 1) fail(where, "its columns come first (Fortran order); save it with numpy.ascontiguousarray");
+  if (array.fortran && array.shape.size() > 1)
+    fail(where, "its columns come first (Fortran order); save it with numpy.ascontiguousarray");
 }
 
 // UTF-32 to UTF-8; numpy pads with zeros.
@@ -204,11 +221,13 @@ void check_size(const NumpyArray& array, const std::string& where) {
   bool empty = false;
   for (const int64_t extent : array.shape) {
     empty = empty || extent == 0;
-    if (extent < 0 || (extent > 0 && __builtin_mul_overflow(product, extent, &product))) fail(where, "its shape is beyond all measure");
+    if (extent < 0 || (extent > 0 && __builtin_mul_overflow(product, extent, &product)))
+      fail(where, "its shape is beyond all measure");
   }
   const int64_t wanted = empty ? 0 : product, found = static_cast<int64_t>(array.bytes.size());
   if (found == wanted) return;
-  fail(where, fmt::format("it has {} bytes of data, its shape needs {}: it is cut off or damaged", with_thousands(found), with_thousands(wanted)));
+  fail(where, fmt::format("it has {} bytes of data, its shape needs {}: it is cut off or damaged", with_thousands(found),
+                          with_thousands(wanted)));
 }
 
 NumpyArray read_npy(std::string_view bytes, const std::string& where) {
@@ -219,7 +238,8 @@ NumpyArray read_npy(std::string_view bytes, const std::string& where) {
   const size_t begin = version == 1 ? 10 : 12;
   if (bytes.size() < begin) fail(where, "it is cut off");
   const size_t length = version == 1 ? element<uint16_t>(bytes.data() + 8, false) : element<uint32_t>(bytes.data() + 8, false);
-  if (length > bytes.size() - begin || length > 1 << 16) fail(where, "its header is longer than the file: it is cut off or damaged");
+  if (length > bytes.size() - begin || length > 1 << 16)
+    fail(where, "its header is longer than the file: it is cut off or damaged");
   NumpyArray array = HeaderReader(bytes.substr(begin, length), where).read();
   array.bytes = bytes.substr(begin + length);
   check_size(array, where);

@@ -32,7 +32,8 @@ void check_size(const NumpyArray& array, const std::string& where);
 // A whole .npy file (versions 1 to 3).
 NumpyArray read_npy(std::string_view bytes, const std::string& where);
 
-// The elements in the order of rows. UserError naming `where` when they are of another kind: numbers with fractions are no whole numbers.
+// The elements in the order of rows. UserError naming `where` when they are of another kind: numbers with fractions are no whole
+// numbers.
 std::vector<int64_t> whole_numbers(const NumpyArray& array, const std::string& where);
 std::vector<float> real_numbers(const NumpyArray& array, const std::string& where);
 std::vector<std::string> texts(const NumpyArray& array, const std::string& where);

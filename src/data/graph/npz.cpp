@@ -32,20 +32,23 @@ void check_csr(const CsrMatrix& matrix, const std::string& where) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   const auto entries = static_cast<int64_t>(matrix.places.size());
   if (matrix.rows < 0 || matrix.rows > most || matrix.columns < 0 || matrix.columns > most) {
-    throw UserError(fmt::format("{} has the shape [{}, {}]; at most {} rows and columns can be read.", where, matrix.rows, matrix.columns, most));
+    throw UserError(fmt::format("{} has the shape [{}, {}]; at most {} rows and columns can be read.", where, matrix.rows,
+                                matrix.columns, most));
   }
   const bool fits = static_cast<int64_t>(matrix.offsets.size()) == matrix.rows + 1 && matrix.offsets.front() == 0 &&
                     matrix.offsets.back() == entries && static_cast<int64_t>(matrix.values.size()) == entries &&
                     std::is_sorted(matrix.offsets.begin(), matrix.offsets.end());
   if (!fits) {
-    throw UserError(fmt::format("{}: shape [{}, {}], {} row limits, {} places and {} values do not make a CSR matrix. Write it anew.", where,
-                                matrix.rows, matrix.columns, matrix.offsets.size(), entries, matrix.values.size()));
+    throw UserError(
+        fmt::format("{}: shape [{}, {}], {} row limits, {} places and {} values do not make a CSR matrix. Write it anew.", where,
+                    matrix.rows, matrix.columns, matrix.offsets.size(), entries, matrix.values.size()));
   }
   for (size_t i = 0; i < matrix.places.size(); ++i) {
     if (matrix.places[i] >= 0 && matrix.places[i] < matrix.columns) continue;
-    const auto row = std::upper_bound(matrix.offsets.begin(), matrix.offsets.end(), static_cast<int64_t>(i)) - matrix.offsets.begin() - 1;
-    throw UserError(fmt::format("{}: row {} has an entry in column {}, which does not exist: there are {}.", where, row, matrix.places[i],
-                                matrix.columns));
+    const auto row =
+        std::upper_bound(matrix.offsets.begin(), matrix.offsets.end(), static_cast<int64_t>(i)) - matrix.offsets.begin() - 1;
+    throw UserError(fmt::format("{}: row {} has an entry in column {}, which does not exist: there are {}.", where, row,
+                                matrix.places[i], matrix.columns));
   }
 }
 
@@ -89,7 +92,8 @@ class NpzFile {
   std::vector<int64_t> labels(const std::string& name) const {
     return with_array(name, [&](const NumpyArray& array) {
       if (array.shape.size() == 1) return whole_numbers(array, where(name));
-      throw UserError(fmt::format("{} has {} dimensions, wanted one class number for each node.", where(name), array.shape.size()));
+      throw UserError(
+          fmt::format("{} has {} dimensions, wanted one class number for each node.", where(name), array.shape.size()));
     });
   }
   // Texts in an array of their own, or under that name in `metadata`; empty where they are in neither.
@@ -107,7 +111,8 @@ class NpzFile {
 
  private:
   [[noreturn]] void damaged(const std::string& name, std::string_view found) const {
-    throw UserError(fmt::format("{} holds {}, which is not what a graph has there. Write it anew with numpy and scipy.", where(name), found));
+    throw UserError(
+        fmt::format("{} holds {}, which is not what a graph has there. Write it anew with numpy and scipy.", where(name), found));
   }
   const NumpyArray& part(const PickleValue& matrix, const std::string& key, const std::string& name) const {
     const PickleValue* value = matrix.entry(key);
@@ -117,8 +122,9 @@ class NpzFile {
   CsrMatrix pickled_matrix(const std::string& name) const {
     return with_object(name, [&](const PickleValue& value) {
       const PickleValue* shape = value.entry("_shape");
-      const bool right = value.kind == Kind::matrix && shape != nullptr && shape->kind == Kind::tuple && shape->items.size() == 2 &&
-                         shape->items[0]->kind == Kind::integer && shape->items[1]->kind == Kind::integer;
+      const bool right = value.kind == Kind::matrix && shape != nullptr && shape->kind == Kind::tuple &&
+                         shape->items.size() == 2 && shape->items[0]->kind == Kind::integer &&
+                         shape->items[1]->kind == Kind::integer;
       if (!right) damaged(name, fmt::format("{} where a CSR matrix was wanted", name_of(value.kind)));
       return CsrMatrix{.rows = shape->items[0]->integer,
                        .columns = shape->items[1]->integer,
@@ -129,8 +135,8 @@ class NpzFile {
   }
   CsrMatrix plain_matrix(const std::string& name, const std::string& prefix) const {
     if (!has(prefix + "_indptr")) {
-      throw UserError(fmt::format("{} has neither '{}' nor '{}_data', '{}_indices', '{}_indptr', '{}_shape'; it has: {}.", path_, name, prefix,
-                                  prefix, prefix, prefix, list_some(archive_.names())));
+      throw UserError(fmt::format("{} has neither '{}' nor '{}_data', '{}_indices', '{}_indptr', '{}_shape'; it has: {}.", path_,
+                                  name, prefix, prefix, prefix, prefix, list_some(archive_.names())));
     }
     const auto whole = [&](const std::string& part) {
       return with_array(prefix + part, [&](const NumpyArray& array) { return whole_numbers(array, where(prefix + part)); });
@@ -141,7 +147,8 @@ class NpzFile {
             .columns = shape[1],
             .offsets = whole("_indptr"),
             .places = whole("_indices"),
-            .values = with_array(prefix + "_data", [&](const NumpyArray& array) { return real_numbers(array, where(prefix + "_data")); })};
+            .values = with_array(prefix + "_data",
+                                 [&](const NumpyArray& array) { return real_numbers(array, where(prefix + "_data")); })};
   }
   std::vector<std::string> pickled_texts(const PickleValue& value, const std::string& name) const {
     if (value.kind == Kind::array && value.array.type.kind != 'O') return texts(value.array, where(name));
@@ -162,12 +169,13 @@ class NpzFile {
 void read_edges(Graph& graph, const NpzFile& file, bool undirected) {
   const CsrMatrix matrix = file.matrix("adj_matrix", "adj");
   if (matrix.rows != matrix.columns) {
-    throw UserError(fmt::format("{} has {} rows and {} columns; an adjacency has as many of both as there are nodes.", file.where("adj_matrix"),
-                                matrix.rows, matrix.columns));
+    throw UserError(fmt::format("{} has {} rows and {} columns; an adjacency has as many of both as there are nodes.",
+                                file.where("adj_matrix"), matrix.rows, matrix.columns));
   }
   graph.nodes = matrix.rows;
   if (std::any_of(matrix.values.begin(), matrix.values.end(), [](float value) { return value != 0 && value != 1; })) {
-    log_warning(fmt::format("{}: weights of edges are not read, every entry that is not 0 counts as 1", file.where("adj_matrix")));
+    log_warning(
+        fmt::format("{}: weights of edges are not read, every entry that is not 0 counts as 1", file.where("adj_matrix")));
   }
   EdgeList edges;
   for (int64_t row = 0; row < matrix.rows; ++row) {
@@ -188,12 +196,14 @@ SparseRows tidy(const CsrMatrix& matrix) {
   for (size_t row = 0; row < static_cast<size_t>(matrix.rows); ++row) {
     order.resize(static_cast<size_t>(matrix.offsets[row + 1] - matrix.offsets[row]));
     std::iota(order.begin(), order.end(), matrix.offsets[row]);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return matrix.places[static_cast<size_t>(a)] < matrix.places[static_cast<size_t>(b)]; });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return matrix.places[static_cast<size_t>(a)] < matrix.places[static_cast<size_t>(b)];
+    });
     for (size_t i = 0; i < order.size();) {
       const int64_t column = matrix.places[static_cast<size_t>(order[i])];
       float sum = 0;
-      for (; i < order.size() && matrix.places[static_cast<size_t>(order[i])] == column; ++i) sum += matrix.values[static_cast<size_t>(order[i])];
+      for (; i < order.size() && matrix.places[static_cast<size_t>(order[i])] == column; ++i)
+        sum += matrix.values[static_cast<size_t>(order[i])];
       if (sum == 0) continue;
       columns.push_back(static_cast<int32_t>(column));
       values.push_back(sum);
@@ -205,7 +215,8 @@ SparseRows tidy(const CsrMatrix& matrix) {
 
 void check_attribute_rows(const Graph& graph, int64_t rows, const std::string& where) {
   if (rows == graph.nodes) return;
-  throw UserError(fmt::format("{} has {} rows, but the adjacency has {} nodes. Give one row of attributes for each node.", where, rows, graph.nodes));
+  throw UserError(fmt::format("{} has {} rows, but the adjacency has {} nodes. Give one row of attributes for each node.", where,
+                              rows, graph.nodes));
 }
 
 void read_attributes(Graph& graph, const NpzFile& file) {
@@ -232,16 +243,17 @@ void read_labels(Graph& graph, const NpzFile& file) {
   const std::string name = file.label_name();
   const std::vector<int64_t> labels = file.labels(name);
   if (static_cast<int64_t>(labels.size()) != graph.nodes) {
-    throw UserError(fmt::format("{} has {} labels, but the adjacency has {} nodes. Give one for each node, -1 where it is not known.",
-                                file.where(name), labels.size(), graph.nodes));
+    throw UserError(
+        fmt::format("{} has {} labels, but the adjacency has {} nodes. Give one for each node, -1 where it is not known.",
+                    file.where(name), labels.size(), graph.nodes));
   }
   graph.classes = file.names("class_names");
   const int64_t largest = labels.empty() ? -1 : *std::max_element(labels.begin(), labels.end());
   const int64_t limit = graph.classes.empty() ? most_classes : static_cast<int64_t>(graph.classes.size());
   for (size_t node = 0; node < labels.size(); ++node) {
     if (labels[node] >= -1 && labels[node] < limit) continue;
-    throw UserError(fmt::format("{}: the label of node {} is {}, wanted 0 to {}, or -1 where it is not known.", file.where(name), node, labels[node],
-                                limit - 1));
+    throw UserError(fmt::format("{}: the label of node {} is {}, wanted 0 to {}, or -1 where it is not known.", file.where(name),
+                                node, labels[node], limit - 1));
   }
   for (int64_t i = static_cast<int64_t>(graph.classes.size()); i <= largest; ++i) graph.classes.push_back(std::to_string(i));
   graph.labels = std::vector<int32_t>(labels.begin(), labels.end());

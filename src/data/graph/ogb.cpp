@@ -29,9 +29,10 @@ std::optional<fs::path> find_file(const fs::path& folder, const std::string& nam
 
 fs::path need_file(const fs::path& folder, const std::string& name) {
   if (const auto path = find_file(folder, name)) return *path;
-  throw UserError(fmt::format("{} has no file raw/{}.csv.gz (nor .csv). The folder of a graph in OGB's layout has raw/edge, raw/node-feat and "
-                              "raw/node-label.",
-                              folder.string(), name));
+  throw UserError(fmt::format(
+      "{} has no file raw/{}.csv.gz (nor .csv). The folder of a graph in OGB's layout has raw/edge, raw/node-feat and "
+      "raw/node-label.",
+      folder.string(), name));
 }
 
 // How many nodes or edges there should be, where the folder says so.
@@ -62,8 +63,8 @@ void check_promise(const fs::path& folder, const std::string& name, const fs::pa
   std::string_view cell = line;
   for (size_t i = 0; i < column; ++i) cell.remove_prefix(cell.find(',') + 1);
   cell = cell.substr(0, cell.find(','));
-  throw UserError(fmt::format("{} line {}, column {}: found '{}', wanted a finite number. Fill or remove such values.", reader.path().string(),
-                              reader.line(), column + 1, cell.substr(0, 60)));
+  throw UserError(fmt::format("{} line {}, column {}: found '{}', wanted a finite number. Fill or remove such values.",
+                              reader.path().string(), reader.line(), column + 1, cell.substr(0, 60)));
 }
 
 void read_attributes(Graph& graph, const fs::path& folder) {
@@ -77,8 +78,8 @@ void read_attributes(Graph& graph, const fs::path& folder) {
     if (line.empty()) continue;
     if (!parse_numbers(line, numbers, column)) fail_numbers(reader, line, column);
     if (builder.rows() > 0 && static_cast<int64_t>(numbers.size()) != builder.width()) {
-      throw UserError(fmt::format("{} line {} has {} columns, those before it {}. Each node has one line of attributes.", path.string(),
-                                  reader.line(), numbers.size(), builder.width()));
+      throw UserError(fmt::format("{} line {} has {} columns, those before it {}. Each node has one line of attributes.",
+                                  path.string(), reader.line(), numbers.size(), builder.width()));
     }
     builder.add(numbers);
   }
@@ -99,13 +100,15 @@ void read_edges(Graph& graph, const fs::path& folder, bool undirected) {
     if (line.empty()) continue;
     int64_t from = 0, to = 0;
     if (!parse_pair(line, from, to)) {
-      throw UserError(fmt::format("{} line {}: found '{}', wanted two numbers of nodes, from and to, separated by a comma, and no header.",
-                                  path.string(), reader.line(), line.substr(0, 60)));
+      throw UserError(
+          fmt::format("{} line {}: found '{}', wanted two numbers of nodes, from and to, separated by a comma, and no header.",
+                      path.string(), reader.line(), line.substr(0, 60)));
     }
     for (const int64_t node : {from, to}) {
       if (node >= 0 && node < graph.nodes) continue;
-      throw UserError(fmt::format("{} line {}: there is no node {}; nodes are numbered from 0 to {}, one for each line of raw/node-feat.",
-                                  path.string(), reader.line(), node, graph.nodes - 1));
+      throw UserError(
+          fmt::format("{} line {}: there is no node {}; nodes are numbered from 0 to {}, one for each line of raw/node-feat.",
+                      path.string(), reader.line(), node, graph.nodes - 1));
     }
     edges.from.push_back(static_cast<int32_t>(from));
     edges.to.push_back(static_cast<int32_t>(to));
@@ -135,9 +138,10 @@ void read_labels(Graph& graph, const fs::path& folder) {
     const auto label = parse_label(line);
     if (!label) {
       const bool several = line.find(',') != std::string_view::npos;
-      throw UserError(fmt::format("{} line {}: found '{}', wanted one class number from 0 to {}{}.", path.string(), reader.line(),
-                                  line.substr(0, 60), most_classes - 1,
-                                  several ? "; nodes with several labels cannot be learned" : ", or nothing or nan where it is not known"));
+      throw UserError(
+          fmt::format("{} line {}: found '{}', wanted one class number from 0 to {}{}.", path.string(), reader.line(),
+                      line.substr(0, 60), most_classes - 1,
+                      several ? "; nodes with several labels cannot be learned" : ", or nothing or nan where it is not known"));
     }
     labels.push_back(*label);
     largest = std::max(largest, *label);
@@ -158,7 +162,8 @@ bool ogb_has_labels(const fs::path& folder) { return find_file(folder, "node-lab
 std::vector<std::pair<std::string, fs::path>> ogb_files(const fs::path& folder, bool labelled) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    throw UserError(fmt::format("'{}' is no folder. Name the folder of a graph in OGB's layout, which holds raw/ and split/.", folder.string()));
+    throw UserError(fmt::format("'{}' is no folder. Name the folder of a graph in OGB's layout, which holds raw/ and split/.",
+                                folder.string()));
   }
   std::vector<std::pair<std::string, fs::path>> files;
   for (const std::string name : {"edge", "node-feat", "node-label"}) {

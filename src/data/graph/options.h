@@ -69,15 +69,19 @@ struct GraphOptions {
     v("task", task, "what is learned: the class of each node, or which nodes are linked");
     v("undirected", undirected, "every edge counts in both directions; duplicates are merged either way");
     v("self_loops", self_loops, "every node also hears itself; unset: yes for `gcn` and `gat`. Loops in the data are dropped");
-    v("features", features, "how attributes are scaled: `rows` makes each node's sum of magnitudes 1, `standard` takes mean and deviation from training "
+    v("features", features,
+      "how attributes are scaled: `rows` makes each node's sum of magnitudes 1, `standard` takes mean and deviation from "
+      "training "
       "nodes; auto: `rows` where they are stored sparse, else `standard`");
-    v("keep_attributes", keep_attributes, "share of the attributes that are read at all, picked before training (a control of `gate.attach = input`)",
+    v("keep_attributes", keep_attributes,
+      "share of the attributes that are read at all, picked before training (a control of `gate.attach = input`)",
       Limit{0, 1, true, false});
     v("keep_by", keep_by, "what picks them: mutual information with the class over training nodes, or chance");
     v("scale", scale, "`products-like`: size in proportion to the real graph", Limit{0, 100, true, false});
     v("cache", cache, "folder for converted graphs; default: below the user cache");
     v("norm", norm, "normalisation in hidden layers, before the activation");
-    v("last_norm", last_norm, "the same in the last layer. With `layer` closed channels cannot be left out of the last convolution");
+    v("last_norm", last_norm,
+      "the same in the last layer. With `layer` closed channels cannot be left out of the last convolution");
     v("residual", residual, "`linear` adds a linear map of each layer's input to its output");
     v("last_width", last_width, "channels of the last layer, the interface; unset: model.hidden", between(1, 65536));
     v("blocks", blocks, "`gate.unit = group`: into how many blocks of channels the interface is divided", between(1, 65536));
@@ -85,9 +89,14 @@ struct GraphOptions {
     v("heads", heads, "`gat`: attention heads; must divide the width of each layer", between(1, 256));
     v("attention_dropout", attention_dropout, "`gat`: dropout of single attention weights", Limit{0, 1, false, true});
     v("drop_edge", drop_edge, "share of the edges that each step leaves out; degrees are counted anew", Limit{0, 1, false, true});
-    v("sampler", sampler, "`full`: each step sees the whole graph; `neighbour`: fan-outs around train.batch nodes; `fastgcn`: nodes drawn layer by layer; "
+    v("sampler", sampler,
+      "`full`: each step sees the whole graph; `neighbour`: fan-outs around train.batch nodes; `fastgcn`: nodes drawn layer by "
+      "layer; "
       "`saint-…`: subgraphs of about train.batch nodes (node, edge, walk)");
-    v("fanout", fanout, "`neighbour`: neighbours of each node, from the last layer to the first (numbers beyond the layers are not read); a single number serves all layers", between(1, 100000));
+    v("fanout", fanout,
+      "`neighbour`: neighbours of each node, from the last layer to the first (numbers beyond the layers are not read); a single "
+      "number serves all layers",
+      between(1, 100000));
     v("layer_nodes", layer_nodes, "`fastgcn`: nodes drawn for each layer", between(1, 100000000));
     v("walk_length", walk_length, "`saint-walk`: steps of each walk", between(1, 1000));
     v("sampler_threads", sampler_threads, "threads that draw batches while a step runs; 0: none", between(0, 256));
@@ -111,7 +120,8 @@ struct LinkOptions {
   void visit(Visitor& v) {
     v("scorer", scorer, "`graph.task = links`: scaled dot product of the two nodes, or a small net on their product");
     v("negatives", negatives, "pairs without an edge drawn for each edge of a training step", between(1, 1000));
-    v("ranked_negatives", ranked_negatives, "pairs without an edge that each edge is ranked against (MRR, hits@k)", between(1, 100000));
+    v("ranked_negatives", ranked_negatives, "pairs without an edge that each edge is ranked against (MRR, hits@k)",
+      between(1, 100000));
     v("valid", valid, "share of the edges held out for validation", inside(0, 1));
     v("test", test, "share of the edges held out for the test", inside(0, 1));
   }

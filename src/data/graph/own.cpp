@@ -38,13 +38,16 @@ void read_attribute_table(Graph& graph, NodeNames& nodes, const DataOptions& opt
   CsvReader reader = open_csv(options, path);
   const std::vector<std::string>& header = reader.names();
   if (header.size() < 2) {
-    throw UserError(fmt::format("{} has {} column, wanted the node's name and then its attributes. Is the delimiter right (data.delimiter)?",
-                                path.string(), header.size()));
+    throw UserError(
+        fmt::format("{} has {} column, wanted the node's name and then its attributes. Is the delimiter right (data.delimiter)?",
+                    path.string(), header.size()));
   }
   const auto number = [](const std::string& cell) { return parse_double(cell).has_value(); };
   const bool numbers = std::all_of(header.begin() + 1, header.end(), number);  // attributes may be called 0, 1, 2, but not 0.35
-  if (numbers && (number(header[0]) || !std::all_of(header.begin() + 1, header.end(), [](const std::string& cell) { return parse_integer(cell).has_value(); }))) {
-    throw UserError(fmt::format("{} has no header: its first line holds numbers. Add a line with the names of the columns.", path.string()));
+  if (numbers && (number(header[0]) || !std::all_of(header.begin() + 1, header.end(),
+                                                    [](const std::string& cell) { return parse_integer(cell).has_value(); }))) {
+    throw UserError(
+        fmt::format("{} has no header: its first line holds numbers. Add a line with the names of the columns.", path.string()));
   }
   graph.attribute_names.assign(header.begin() + 1, header.end());
   AttributeBuilder builder;
@@ -56,8 +59,8 @@ void read_attribute_table(Graph& graph, NodeNames& nodes, const DataOptions& opt
       const auto value = parse_double(cells[i]);
       row[i - 1] = value ? static_cast<float>(*value) : 0;
       if (value && std::isfinite(row[i - 1])) continue;
-      throw UserError(fmt::format("{} line {}, column '{}': found '{}', wanted a finite number. Fill or remove such values.", path.string(),
-                                  reader.line(), header[i], cells[i].substr(0, 60)));
+      throw UserError(fmt::format("{} line {}, column '{}': found '{}', wanted a finite number. Fill or remove such values.",
+                                  path.string(), reader.line(), header[i], cells[i].substr(0, 60)));
     }
     builder.add(row);
   }
@@ -70,7 +73,8 @@ void read_attribute_array(Graph& graph, NodeNames& nodes, const DataOptions& opt
   if (array.shape.size() != 2) {
     throw UserError(fmt::format("'{}' has {} dimensions, wanted [nodes, attributes].", options.features, array.shape.size()));
   }
-  if (array.shape[0] > std::numeric_limits<int32_t>::max()) throw UserError(fmt::format("'{}' has too many rows.", options.features));
+  if (array.shape[0] > std::numeric_limits<int32_t>::max())
+    throw UserError(fmt::format("'{}' has too many rows.", options.features));
   nodes.number(array.shape[0]);
   set_attributes(graph, real_numbers(array, fmt::format("'{}'", options.features)), array.shape[1]);
 }
@@ -92,8 +96,8 @@ void check_edge_header(const std::vector<std::string>& header, const NodeNames& 
                                                   : "Weights or kinds of edges cannot be read; remove them."));
   }
   if (nodes.has(header[0]) && nodes.has(header[1])) {
-    throw UserError(fmt::format("{} has no header: its first line, '{}' and '{}', names two nodes. Add a line such as from,to.", path.string(),
-                                header[0], header[1]));
+    throw UserError(fmt::format("{} has no header: its first line, '{}' and '{}', names two nodes. Add a line such as from,to.",
+                                path.string(), header[0], header[1]));
   }
 }
 
@@ -133,7 +137,8 @@ LabelTable read_label_table(const NodeNames& nodes, const DataOptions& options) 
   if (!options.split.column.empty()) labels.split = need_column(labels.table, options.split.column, "split.column", path);
   for (int64_t i = 0; i < labels.table.columns(); ++i) {
     if (i == labels.node || i == labels.label || i == labels.split) continue;
-    throw UserError(fmt::format("{} has a column '{}', which nothing uses. Remove it{}.", path.string(), labels.table.names()[static_cast<size_t>(i)],
+    throw UserError(fmt::format("{} has a column '{}', which nothing uses. Remove it{}.", path.string(),
+                                labels.table.names()[static_cast<size_t>(i)],
                                 labels.split < 0 ? ", or name it with data.split.column if it says train, valid or test" : ""));
   }
   std::vector<std::string_view> cells;
@@ -141,8 +146,8 @@ LabelTable read_label_table(const NodeNames& nodes, const DataOptions& options) 
   while (reader.next(cells)) {
     const int64_t node = nodes.find(cells[static_cast<size_t>(labels.node)], path, reader.line());
     if (seen[static_cast<size_t>(node)]) {
-      throw UserError(fmt::format("{} line {}: node '{}' is listed a second time. Give each node one label.", path.string(), reader.line(),
-                                  cells[static_cast<size_t>(labels.node)]));
+      throw UserError(fmt::format("{} line {}: node '{}' is listed a second time. Give each node one label.", path.string(),
+                                  reader.line(), cells[static_cast<size_t>(labels.node)]));
     }
     seen[static_cast<size_t>(node)] = true;
     labels.nodes.push_back(node);
@@ -157,7 +162,8 @@ bool is_unknown(std::string_view label) {
   return marks.contains(label);
 }
 
-// Classes in the order of their numbers where all are whole numbers, else of their names; so that they do not depend on the order of the rows.
+// Classes in the order of their numbers where all are whole numbers, else of their names; so that they do not depend on the order
+// of the rows.
 void set_labels(Graph& graph, const LabelTable& labels, const fs::path& path) {
   std::vector<std::string> classes;
   for (int64_t row = 0; row < labels.table.rows(); ++row) {
@@ -171,7 +177,9 @@ void set_labels(Graph& graph, const LabelTable& labels, const fs::path& path) {
                      [](const std::string& a, const std::string& b) { return *parse_integer(a) < *parse_integer(b); });
   }
   if (classes.size() > 2 && classes[0] == "-1") {
-    log_warning(fmt::format("{} has the label -1, which is learned as a class like the others. If it stands for no label, leave the cell empty.", path.string()));
+    log_warning(fmt::format(
+        "{} has the label -1, which is learned as a class like the others. If it stands for no label, leave the cell empty.",
+        path.string()));
   }
   NodeNames numbers;
   for (const std::string& name : classes) numbers.add(name, {}, 0);
@@ -186,8 +194,10 @@ void set_labels(Graph& graph, const LabelTable& labels, const fs::path& path) {
 
 void split_by_labels(Graph& graph, const LabelTable& labels, const DataOptions& options) {
   if (!options.train.empty() || !options.valid.empty() || !options.test.empty()) {
-    throw UserError("data.split.column is set together with data.train, data.valid or data.test: the split comes from a column or from files. "
-                    "Remove one.");
+    throw UserError(
+        "data.split.column is set together with data.train, data.valid or data.test: the split comes from a column or from "
+        "files. "
+        "Remove one.");
   }
   const SplitRows rows = split_by_column(labels.table, labels.split);
   const auto nodes_of = [&](const std::vector<int64_t>& part) {
@@ -201,11 +211,13 @@ void split_by_labels(Graph& graph, const LabelTable& labels, const DataOptions& 
   graph.test = nodes_of(rows.test);
 }
 
-std::vector<int64_t> read_node_file(const NodeNames& nodes, const DataOptions& options, const fs::path& path, int part, TakenNodes& taken) {
+std::vector<int64_t> read_node_file(const NodeNames& nodes, const DataOptions& options, const fs::path& path, int part,
+                                    TakenNodes& taken) {
   CsvReader reader = open_csv(options, path);
   if (reader.names().size() != 1 || reader.names()[0] != "node") {
-    throw UserError(fmt::format("{} begins with '{}', wanted a single column with the header 'node' and the names of nodes below it.", path.string(),
-                                list_some(reader.names())));
+    throw UserError(
+        fmt::format("{} begins with '{}', wanted a single column with the header 'node' and the names of nodes below it.",
+                    path.string(), list_some(reader.names())));
   }
   std::vector<int64_t> part_nodes;
   std::vector<std::string_view> cells;
@@ -215,7 +227,8 @@ std::vector<int64_t> read_node_file(const NodeNames& nodes, const DataOptions& o
     taken.take(node, part, path, reader.line(), fmt::format("'{}'", cells[0]));
     part_nodes.push_back(node);
   }
-  if (part_nodes.empty()) throw UserError(fmt::format("{} names no node. Name some, or leave the file out to have nodes drawn.", path.string()));
+  if (part_nodes.empty())
+    throw UserError(fmt::format("{} names no node. Name some, or leave the file out to have nodes drawn.", path.string()));
   std::sort(part_nodes.begin(), part_nodes.end());
   return part_nodes;
 }
@@ -231,8 +244,8 @@ void split_by_files(Graph& graph, const NodeNames& nodes, const DataOptions& opt
   if (!options.train.empty() && !options.valid.empty() && !options.test.empty()) return;
   const auto unknown = std::find_if(graph.train.begin(), graph.train.end(), [&](int64_t node) { return graph.labels[node] < 0; });
   if (unknown != graph.train.end()) {
-    throw UserError(fmt::format("{} names node '{}', which has no label in {}. Add the label, or take the node out.", options.train,
-                                graph.node_name(*unknown), options.labels));
+    throw UserError(fmt::format("{} names node '{}', which has no label in {}. Add the label, or take the node out.",
+                                options.train, graph.node_name(*unknown), options.labels));
   }
   std::vector<int64_t> pool = graph.train;
   for (int64_t node = 0; options.train.empty() && node < graph.nodes; ++node) {
@@ -251,8 +264,11 @@ std::vector<std::pair<std::string, fs::path>> own_graph_files(const DataOptions&
   for (const auto& [key, path] : needed) {
     if (path.empty() && key == "labels" && !labelled) continue;
     if (path.empty()) {
-      throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. Your own graph needs data.edges, data.features and, unless graph.task is "
-                                  "links, data.labels.", key));
+      throw UserError(
+          fmt::format("data.source is 'graph', but data.{} is not set. Your own graph needs data.edges, data.features and, "
+                      "unless graph.task is "
+                      "links, data.labels.",
+                      key));
     }
     files.emplace_back(key, path);
   }

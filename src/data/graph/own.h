@@ -10,12 +10,13 @@
 
 namespace l0gm {
 
-// A user's own graph (data.source = "graph"): an edge list, attributes by node name (csv) or by number (.npy), labels by node, and a split out of
-// a column of the labels, out of files of node names, or drawn from the labelled nodes.
+// A user's own graph (data.source = "graph"): an edge list, attributes by node name (csv) or by number (.npy), labels by node,
+// and a split out of a column of the labels, out of files of node names, or drawn from the labelled nodes.
 
 // The files that the options name, by option ("edges", …). UserError when one that is needed is not named.
 std::vector<std::pair<std::string, std::filesystem::path>> own_graph_files(const DataOptions& options, bool labelled);
-// UserError naming file, line and node for whatever does not fit together. Without data.labels the graph has no classes and no split.
+// UserError naming file, line and node for whatever does not fit together. Without data.labels the graph has no classes and no
+// split.
 Graph read_own_graph(const DataOptions& options, bool undirected);
 
 }  // namespace l0gm

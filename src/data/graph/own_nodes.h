@@ -12,9 +12,11 @@ namespace l0gm {
 // Nodes by name, numbered in the order in which they come, or by number alone. A name counts without the blanks around it.
 class NodeNames {
  public:
-  explicit NodeNames(std::string source = {}) : source_(std::move(source)) {}  // the file that tells which nodes there are; for messages
-  void number(int64_t count);                                                  // nodes are called 0 … count - 1
-  void add(std::string_view name, const std::filesystem::path& path, int64_t line);  // UserError when it is empty or there already
+  explicit NodeNames(std::string source = {})
+      : source_(std::move(source)) {}  // the file that tells which nodes there are; for messages
+  void number(int64_t count);          // nodes are called 0 … count - 1
+  void add(std::string_view name, const std::filesystem::path& path,
+           int64_t line);  // UserError when it is empty or there already
   int64_t count() const { return count_; }
   bool has(std::string_view name) const { return lookup(name) >= 0; }
   int64_t find(std::string_view name, const std::filesystem::path& path, int64_t line) const;  // UserError naming all three

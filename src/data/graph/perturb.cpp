@@ -16,15 +16,20 @@ class RowPerturber {
  public:
   RowPerturber(const Graph& graph, const Perturbation& perturbation, uint64_t seed)
       : perturbation_(perturbation), key_(mix_key(seed, perturbation_key(perturbation.name))) {
-    if (perturbation.damage == Damage::noise || perturbation.damage == Damage::quantise) statistics_ = attribute_statistics(graph);
+    if (perturbation.damage == Damage::noise || perturbation.damage == Damage::quantise)
+      statistics_ = attribute_statistics(graph);
   }
 
   void apply(int64_t node, std::span<float> row, std::vector<float>& draws) const {
     switch (perturbation_.damage) {
-      case Damage::missing: return empty_some(node, row, draws);
-      case Damage::noise: return add_noise(node, row, draws);
-      case Damage::quantise: return quantise(row);
-      case Damage::occlude: return empty_block(node, row);
+      case Damage::missing:
+        return empty_some(node, row, draws);
+      case Damage::noise:
+        return add_noise(node, row, draws);
+      case Damage::quantise:
+        return quantise(row);
+      case Damage::occlude:
+        return empty_block(node, row);
     }
   }
 
@@ -59,7 +64,8 @@ class RowPerturber {
 
   void quantise(std::span<float> row) const {
     for (size_t j = 0; j < row.size(); ++j) {
-      row[j] = static_cast<float>(nearest_level(statistics_.low[j], statistics_.high[j], row[j], perturbation_.amount)) + 0.0F;  // -0 becomes 0
+      row[j] = static_cast<float>(nearest_level(statistics_.low[j], statistics_.high[j], row[j], perturbation_.amount)) +
+               0.0F;  // -0 becomes 0
     }
   }
 

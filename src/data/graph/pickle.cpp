@@ -17,11 +17,47 @@ using Kind = PickleValue::Kind;
 constexpr size_t most_values = size_t{1} << 23;
 
 enum Opcode : unsigned char {
-  mark = '(', stop = '.', binary_float = 'G', integer_4 = 'J', integer_1 = 'K', integer_2 = 'M', nothing = 'N', reduce = 'R',
-  text_4 = 'X', bytes_4 = 'B', bytes_1 = 'C', old_text_4 = 'T', old_text_1 = 'U', append = 'a', build = 'b', global = 'c',
-  appends = 'e', get_1 = 'h', get_4 = 'j', put_1 = 'q', put_4 = 'r', set_item = 's', tuple = 't', set_items = 'u', empty_list = ']',
-  empty_dictionary = '}', empty_tuple = ')', protocol = 0x80, new_object = 0x81, tuple_1 = 0x85, tuple_2 = 0x86, tuple_3 = 0x87,
-  yes = 0x88, no = 0x89, long_1 = 0x8a, text_1 = 0x8c, text_8 = 0x8d, bytes_8 = 0x8e, stack_global = 0x93, memoize = 0x94, frame = 0x95
+  mark = '(',
+  stop = '.',
+  binary_float = 'G',
+  integer_4 = 'J',
+  integer_1 = 'K',
+  integer_2 = 'M',
+  nothing = 'N',
+  reduce = 'R',
+  text_4 = 'X',
+  bytes_4 = 'B',
+  bytes_1 = 'C',
+  old_text_4 = 'T',
+  old_text_1 = 'U',
+  append = 'a',
+  build = 'b',
+  global = 'c',
+  appends = 'e',
+  get_1 = 'h',
+  get_4 = 'j',
+  put_1 = 'q',
+  put_4 = 'r',
+  set_item = 's',
+  tuple = 't',
+  set_items = 'u',
+  empty_list = ']',
+  empty_dictionary = '}',
+  empty_tuple = ')',
+  protocol = 0x80,
+  new_object = 0x81,
+  tuple_1 = 0x85,
+  tuple_2 = 0x86,
+  tuple_3 = 0x87,
+  yes = 0x88,
+  no = 0x89,
+  long_1 = 0x8a,
+  text_1 = 0x8c,
+  text_8 = 0x8d,
+  bytes_8 = 0x8e,
+  stack_global = 0x93,
+  memoize = 0x94,
+  frame = 0x95
 };
 
 }  // namespace
@@ -29,7 +65,8 @@ enum Opcode : unsigned char {
 // Runs the opcodes: a stack of values, a stack of marks, and a memory by numbers.
 class PickleReader {
  public:
-  PickleReader(Pickle& pickle, std::string_view bytes, const std::string& where) : pickle_(pickle), bytes_(bytes), where_(where) {}
+  PickleReader(Pickle& pickle, std::string_view bytes, const std::string& where)
+      : pickle_(pickle), bytes_(bytes), where_(where) {}
 
   void run() {
     while (true) {
@@ -112,21 +149,39 @@ class PickleReader {
 
   bool simple(unsigned char opcode) {
     switch (opcode) {
-      case nothing: push(Kind::none); return true;
-      case yes: return push_integer(Kind::boolean, 1);
-      case no: return push_integer(Kind::boolean, 0);
-      case integer_1: return push_integer(Kind::integer, static_cast<int64_t>(number(1)));
-      case integer_2: return push_integer(Kind::integer, static_cast<int64_t>(number(2)));
-      case integer_4: return push_integer(Kind::integer, static_cast<int32_t>(number(4)));
-      case long_1: return push_integer(Kind::integer, long_integer());
-      case binary_float: return push_real();
-      case text_1: return push_text(Kind::text, take(number(1)));
-      case text_4: return push_text(Kind::text, take(number(4)));
-      case text_8: return push_text(Kind::text, take(number(8)));
-      case bytes_1: case old_text_1: return push_text(Kind::bytes, take(number(1)));
-      case bytes_4: case old_text_4: return push_text(Kind::bytes, take(number(4)));
-      case bytes_8: return push_text(Kind::bytes, take(number(8)));
-      default: return false;
+      case nothing:
+        push(Kind::none);
+        return true;
+      case yes:
+        return push_integer(Kind::boolean, 1);
+      case no:
+        return push_integer(Kind::boolean, 0);
+      case integer_1:
+        return push_integer(Kind::integer, static_cast<int64_t>(number(1)));
+      case integer_2:
+        return push_integer(Kind::integer, static_cast<int64_t>(number(2)));
+      case integer_4:
+        return push_integer(Kind::integer, static_cast<int32_t>(number(4)));
+      case long_1:
+        return push_integer(Kind::integer, long_integer());
+      case binary_float:
+        return push_real();
+      case text_1:
+        return push_text(Kind::text, take(number(1)));
+      case text_4:
+        return push_text(Kind::text, take(number(4)));
+      case text_8:
+        return push_text(Kind::text, take(number(8)));
+      case bytes_1:
+      case old_text_1:
+        return push_text(Kind::bytes, take(number(1)));
+      case bytes_4:
+      case old_text_4:
+        return push_text(Kind::bytes, take(number(4)));
+      case bytes_8:
+        return push_text(Kind::bytes, take(number(8)));
+      default:
+        return false;
     }
   }
 
@@ -138,33 +193,51 @@ class PickleReader {
   }
   void extend(Kind kind, const std::vector<const PickleValue*>& values) {
     PickleValue& target = top();
-    if (target.kind != kind || (kind == Kind::dictionary && values.size() % 2 != 0)) fail("something is added to what is no container");
+    if (target.kind != kind || (kind == Kind::dictionary && values.size() % 2 != 0))
+      fail("something is added to what is no container");
     target.items.insert(target.items.end(), values.begin(), values.end());
   }
   bool container(unsigned char opcode) {
     switch (opcode) {
-      case mark: marks_.push_back(stack_.size()); return true;
-      case empty_tuple: return push_tuple(0);
-      case tuple_1: return push_tuple(1);
-      case tuple_2: return push_tuple(2);
-      case tuple_3: return push_tuple(3);
+      case mark:
+        marks_.push_back(stack_.size());
+        return true;
+      case empty_tuple:
+        return push_tuple(0);
+      case tuple_1:
+        return push_tuple(1);
+      case tuple_2:
+        return push_tuple(2);
+      case tuple_3:
+        return push_tuple(3);
       case tuple: {
         auto items = pop_to_mark();
         push(Kind::tuple).items = std::move(items);
         return true;
       }
-      case empty_list: push(Kind::list); return true;
-      case empty_dictionary: push(Kind::dictionary); return true;
-      case append: extend(Kind::list, {&pop()}); return true;
-      case appends: extend(Kind::list, pop_to_mark()); return true;
+      case empty_list:
+        push(Kind::list);
+        return true;
+      case empty_dictionary:
+        push(Kind::dictionary);
+        return true;
+      case append:
+        extend(Kind::list, {&pop()});
+        return true;
+      case appends:
+        extend(Kind::list, pop_to_mark());
+        return true;
       case set_item: {
         const PickleValue* value = &pop();
         const PickleValue* key = &pop();
         extend(Kind::dictionary, {key, value});
         return true;
       }
-      case set_items: extend(Kind::dictionary, pop_to_mark()); return true;
-      default: return false;
+      case set_items:
+        extend(Kind::dictionary, pop_to_mark());
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -180,18 +253,26 @@ class PickleReader {
   }
   bool memory(unsigned char opcode) {
     switch (opcode) {
-      case get_1: return get(number(1));
-      case get_4: return get(number(4));
-      case put_1: return put(number(1));
-      case put_4: return put(number(4));
-      case memoize: return put(memory_.size());
-      case frame: number(8); return true;
+      case get_1:
+        return get(number(1));
+      case get_4:
+        return get(number(4));
+      case put_1:
+        return put(number(1));
+      case put_4:
+        return put(number(4));
+      case memoize:
+        return put(memory_.size());
+      case frame:
+        number(8);
+        return true;
       case protocol: {
         const uint64_t version = number(1);
         if (version < 2 || version > 5) fail(fmt::format("its protocol is {}, wanted 2 to 5", version));
         return true;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -231,12 +312,15 @@ class PickleReader {
         push_name(fmt::format("{} {}", module.text, name.text));
         return true;
       }
-      case reduce: call(); return true;
+      case reduce:
+        call();
+        return true;
       case new_object: {
         const PickleValue& arguments = pop();
         const PickleValue& name = pop();
         const bool matrix = name.kind == Kind::name && name.text.starts_with("scipy.sparse");
-        if (!matrix || arguments.kind != Kind::tuple || !arguments.items.empty()) fail("it makes an object that is no csr_matrix");
+        if (!matrix || arguments.kind != Kind::tuple || !arguments.items.empty())
+          fail("it makes an object that is no csr_matrix");
         push(Kind::matrix);
         return true;
       }
@@ -245,7 +329,8 @@ class PickleReader {
         set_pickle_state(top(), state, where_);
         return true;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -271,8 +356,9 @@ const PickleValue* PickleValue::entry(std::string_view key) const {
 }
 
 std::string_view name_of(PickleValue::Kind kind) {
-  constexpr std::array<std::string_view, 13> names = {"None", "a truth value", "a number", "a number", "text", "bytes", "a tuple",
-                                                      "a list", "a dictionary", "a name", "a type", "an array", "a CSR matrix"};
+  constexpr std::array<std::string_view, 13> names = {"None",   "a truth value", "a number",    "a number",     "text",
+                                                      "bytes",  "a tuple",       "a list",      "a dictionary", "a name",
+                                                      "a type", "an array",      "a CSR matrix"};
   return names[static_cast<size_t>(kind)];
 }
 

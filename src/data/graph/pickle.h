@@ -14,21 +14,21 @@ namespace l0gm {
 struct PickleValue {
   enum class Kind { none, boolean, integer, real, text, bytes, tuple, list, dictionary, name, type, array, matrix };
   Kind kind = Kind::none;
-  int64_t integer = 0;                    // boolean, integer
+  int64_t integer = 0;  // boolean, integer
   double real = 0;
   std::string_view text;                  // text, bytes; name: "module name"
-  std::vector<const PickleValue*> items;  // tuple, list; dictionary: key, value, key, value, …; matrix: its dictionary; array of objects: its
-                                          // list. They are shared, not copied: a small pickle must not become large
-  NumpyArray array;                       // type: only array.type; array: all but bytes of objects
+  std::vector<const PickleValue*> items;  // tuple, list; dictionary: key, value, key, value, …; matrix: its dictionary; array of
+                                          // objects: its list. They are shared, not copied: a small pickle must not become large
+  NumpyArray array;  // type: only array.type; array: all but bytes of objects
 
   const std::vector<const PickleValue*>& objects() const { return items.at(0)->items; }  // of an array of objects
   // A dictionary's or a matrix' entry of that name; nullptr when there is none.
   const PickleValue* entry(std::string_view key) const;
 };
 
-// The few things a pickle needs to hold numpy arrays, scipy's CSR matrices, dictionaries and lists of them: nothing is ever executed, and
-// whatever is not on a short list of names (numpy's arrays and types, scipy's csr_matrix and csr_array, _codecs.encode) is refused with a
-// UserError that names it. Protocols 2 to 5. `bytes` must outlive the result.
+// The few things a pickle needs to hold numpy arrays, scipy's CSR matrices, dictionaries and lists of them: nothing is ever
+// executed, and whatever is not on a short list of names (numpy's arrays and types, scipy's csr_matrix and csr_array,
+// _codecs.encode) is refused with a UserError that names it. Protocols 2 to 5. `bytes` must outlive the result.
 class Pickle {
  public:
   Pickle(std::string_view bytes, const std::string& where);

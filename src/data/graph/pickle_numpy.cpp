@@ -21,12 +21,14 @@ bool is_reconstruct(std::string_view name) {
 }
 
 bool is_matrix(std::string_view name) {
-  constexpr std::array<std::string_view, 4> names = {"scipy.sparse.csr csr_matrix", "scipy.sparse._csr csr_matrix", "scipy.sparse.csr csr_array",
-                                                     "scipy.sparse._csr csr_array"};
+  constexpr std::array<std::string_view, 4> names = {"scipy.sparse.csr csr_matrix", "scipy.sparse._csr csr_matrix",
+                                                     "scipy.sparse.csr csr_array", "scipy.sparse._csr csr_array"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_text(const PickleValue& value) { return value.kind == Kind::text || value.kind == Kind::bytes; }  // Python 2 wrote both as bytes
+bool is_text(const PickleValue& value) {
+  return value.kind == Kind::text || value.kind == Kind::bytes;
+}  // Python 2 wrote both as bytes
 
 // Pickles of protocol 2 hold bytes as text of which each character is a byte.
 std::string latin1_bytes(std::string_view text, const std::string& where) {
@@ -38,7 +40,8 @@ std::string latin1_bytes(std::string_view text, const std::string& where) {
       bytes += text[i];
       continue;
     }
-    const bool pair = (first == 0xC2 || first == 0xC3) && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
+    const bool pair =
+        (first == 0xC2 || first == 0xC3) && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
     if (!pair) fail(where, "bytes written as text hold a character that is no byte");
     bytes += static_cast<char>((first & 3) << 6 | (static_cast<unsigned char>(text[++i]) & 0x3F));
   }
@@ -48,8 +51,8 @@ std::string latin1_bytes(std::string_view text, const std::string& where) {
 // (version, shape, type, columns first, content)
 void set_array(PickleValue& array, const PickleValue& state, const std::string& where) {
   const auto& parts = state.items;
-  const bool right = state.kind == Kind::tuple && parts.size() == 5 && parts[1]->kind == Kind::tuple && parts[2]->kind == Kind::type &&
-                     (parts[3]->kind == Kind::boolean || parts[3]->kind == Kind::integer);
+  const bool right = state.kind == Kind::tuple && parts.size() == 5 && parts[1]->kind == Kind::tuple &&
+                     parts[2]->kind == Kind::type && (parts[3]->kind == Kind::boolean || parts[3]->kind == Kind::integer);
   if (!right) fail(where, "an array in its pickle is not as numpy writes it");
   NumpyArray& content = array.array;
   content.type = parts[2]->array.type;
@@ -82,10 +85,13 @@ void set_type(PickleValue& type, const PickleValue& state, const std::string& wh
 }  // namespace
 
 void check_pickle_name(const std::string& name, const std::string& where) {
-  if (is_reconstruct(name) || is_matrix(name) || name == "numpy ndarray" || name == "numpy dtype" || name == "_codecs encode") return;
+  if (is_reconstruct(name) || is_matrix(name) || name == "numpy ndarray" || name == "numpy dtype" || name == "_codecs encode")
+    return;
   std::string dotted = name.substr(0, 200);
   std::replace(dotted.begin(), dotted.end(), ' ', '.');
-  fail(where, fmt::format("its pickle asks for '{}', and only numpy arrays and scipy's csr_matrix are read; nothing in it was run", dotted));
+  fail(where,
+       fmt::format("its pickle asks for '{}', and only numpy arrays and scipy's csr_matrix are read; nothing in it was run",
+                   dotted));
 }
 
 PickleValue call_pickle_name(const PickleValue& name, const PickleValue& arguments, std::string& text, const std::string& where) {

@@ -14,8 +14,8 @@
 
 namespace l0gm {
 
-// Steps are counted through all epochs. The window [first, first + ahead) is what threads draw; a slot is there from the moment that a
-// thread begins with its step.
+// Steps are counted through all epochs. The window [first, first + ahead) is what threads draw; a slot is there from the moment
+// that a thread begins with its step.
 struct Prefetcher::State {
   struct Slot {
     std::optional<MessagePlan> plan;
@@ -94,7 +94,8 @@ struct Prefetcher::State {
   }
 };
 
-Prefetcher::Prefetcher(std::shared_ptr<const GraphSampler> sampler, int64_t threads, int64_t ahead) : state_(std::make_unique<State>()) {
+Prefetcher::Prefetcher(std::shared_ptr<const GraphSampler> sampler, int64_t threads, int64_t ahead)
+    : state_(std::make_unique<State>()) {
   state_->steps_per_epoch = sampler->steps_per_epoch();
   state_->ahead = std::max<int64_t>(ahead, 1);
   state_->sampler = std::move(sampler);
@@ -106,7 +107,8 @@ Prefetcher::~Prefetcher() = default;
 
 MessagePlan Prefetcher::take(int64_t epoch, int64_t index) {
   if (epoch < 0 || index < 0 || index >= steps_per_epoch()) {
-    throw std::out_of_range(fmt::format("step {} of epoch {} was asked for; an epoch has {} steps", index, epoch, steps_per_epoch()));
+    throw std::out_of_range(
+        fmt::format("step {} of epoch {} was asked for; an epoch has {} steps", index, epoch, steps_per_epoch()));
   }
   if (state_->threads.empty()) return state_->sampler->draw(epoch, index);
   return state_->take(epoch * steps_per_epoch() + index);

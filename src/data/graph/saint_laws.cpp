@@ -10,8 +10,8 @@ namespace {
 // The chance that at least one of n independent draws hits what a single one hits with probability `hit`.
 double chance_of_one(double n, double hit) { return hit >= 1 ? 1.0 : -std::expm1(n * std::log1p(-hit)); }
 
-// The chance that both of two things are hit; `both`: that a single draw hits them together; chance_a = chance_of_one(n, a). By inclusion
-// and exclusion 1 - (1 - a)^n - (1 - b)^n + (1 - a - b + both)^n, written so that nothing cancels where all are small.
+// The chance that both of two things are hit; `both`: that a single draw hits them together; chance_a = chance_of_one(n, a). By
+// inclusion and exclusion 1 - (1 - a)^n - (1 - b)^n + (1 - a - b + both)^n, written so that nothing cancels where all are small.
 double chance_of_two(double n, double a, double b, double both, double chance_a, double chance_b) {
   constexpr double always = 1 - 1e-12;
   if (a >= always) return chance_b;
@@ -20,11 +20,13 @@ double chance_of_two(double n, double a, double b, double both, double chance_a,
   return chance_a * chance_b + (1 - chance_a) * (1 - chance_b) * std::expm1(n * std::log1p(shift));
 }
 
-// Chances of nodes and pairs in n draws, given that a training node is hit. Without that condition they are the two functions above; what is
-// taken off are the subgraphs that hit no training node, in which a draw is one of those that spare training nodes.
+// Chances of nodes and pairs in n draws, given that a training node is hit. Without that condition they are the two functions
+// above; what is taken off are the subgraphs that hit no training node, in which a draw is one of those that spare training
+// nodes.
 class DrawnChances {
  public:
-  // `hit`: that a draw hits each node. `spared`: that it hits the node and no training node. `training`: that it hits a training node.
+  // `hit`: that a draw hits each node. `spared`: that it hits the node and no training node. `training`: that it hits a training
+  // node.
   DrawnChances(int64_t draws, std::vector<double> hit, std::vector<double> spared, double training)
       : draws_(static_cast<double>(draws)), hit_(std::move(hit)), spared_(std::move(spared)), sparing_(1 - training) {
     empty_ = 1 - chance_of_one(draws_, training);
@@ -69,7 +71,9 @@ class NodeLaw : public SubgraphLaw {
 
  private:
   NodeLaw(const Graph& graph, int64_t draws, const std::vector<double>& probability)
-      : graph_(graph), draws_(draws), table_(probability),
+      : graph_(graph),
+        draws_(draws),
+        table_(probability),
         chances_(draws, probability, spared(graph, probability), training(graph, probability)) {}
   static std::vector<double> probabilities(const Graph& graph) {
     std::vector<double> norms = column_norms(graph);
@@ -97,7 +101,8 @@ class NodeLaw : public SubgraphLaw {
   DrawnChances chances_;
 };
 
-// A draw is a node v at random and then one of its neighbours: the pair (v, u) with probability 1 / (nodes * d_v), and (u, v) likewise.
+// A draw is a node v at random and then one of its neighbours: the pair (v, u) with probability 1 / (nodes * d_v), and (u, v)
+// likewise.
 class EdgeLaw : public SubgraphLaw {
  public:
   EdgeLaw(const Graph& graph, int64_t draws) : graph_(graph), draws_(draws), chances_(chances(graph, draws)) {}

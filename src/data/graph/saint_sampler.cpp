@@ -12,12 +12,15 @@ namespace {
 
 std::unique_ptr<SubgraphLaw> law_of(const Graph& graph, const GraphOptions& options, int64_t batch, uint64_t seed) {
   switch (options.sampler) {
-    case SamplerKind::saint_node: return saint_node_law(graph, batch);
-    case SamplerKind::saint_edge: return saint_edge_law(graph, std::max<int64_t>(batch / 2, 1));
+    case SamplerKind::saint_node:
+      return saint_node_law(graph, batch);
+    case SamplerKind::saint_edge:
+      return saint_edge_law(graph, std::max<int64_t>(batch / 2, 1));
     case SamplerKind::saint_walk:
       return saint_walk_law(graph, std::max<int64_t>(batch / (options.walk_length + 1), 1), options.walk_length,
                             std::max<int64_t>(options.sampler_threads, 1), seed);
-    default: throw std::invalid_argument("not a sampler of subgraphs");
+    default:
+      throw std::invalid_argument("not a sampler of subgraphs");
   }
 }
 
@@ -36,25 +39,32 @@ std::vector<int64_t> draw_subgraph(const SubgraphLaw& law, std::span<const uint8
     drawn.start(static_cast<int64_t>(is_training.size()));
     law.pick(mix_key(key, attempt), drawn);
     const auto& nodes = drawn.nodes();
-    if (std::none_of(nodes.begin(), nodes.end(), [&](int64_t node) { return is_training[static_cast<size_t>(node)] != 0; })) continue;
+    if (std::none_of(nodes.begin(), nodes.end(), [&](int64_t node) { return is_training[static_cast<size_t>(node)] != 0; }))
+      continue;
     std::vector<int64_t> ascending = nodes;
     std::sort(ascending.begin(), ascending.end());
     return ascending;
   }
-  throw UserError(fmt::format("{} subgraphs were drawn for a step and none of them has a training node; raise train.batch or use another "
-                              "graph.sampler (neighbour and fastgcn start from training nodes)",
-                              attempts));
+  throw UserError(
+      fmt::format("{} subgraphs were drawn for a step and none of them has a training node; raise train.batch or use another "
+                  "graph.sampler (neighbour and fastgcn start from training nodes)",
+                  attempts));
 }
 
 SaintSampler::SaintSampler(const Graph& graph, const GraphOptions& options, int64_t layers, int64_t batch, uint64_t seed)
-    : graph_(graph), layers_(layers), batch_(batch), seed_(seed), is_training_(mark_training(graph)),
+    : graph_(graph),
+      layers_(layers),
+      batch_(batch),
+      seed_(seed),
+      is_training_(mark_training(graph)),
       law_(law_of(graph, options, batch, seed)) {
   for (const int64_t node : graph.train) examples_share_ += law_->chance(node) / static_cast<double>(graph.train.size());
 }
 
 MessagePlan SaintSampler::draw(int64_t epoch, int64_t index) const {
   if (epoch < 0 || index < 0 || index >= steps_per_epoch()) {
-    throw std::out_of_range(fmt::format("step {} of epoch {} was asked for; an epoch has {} steps", index, epoch, steps_per_epoch()));
+    throw std::out_of_range(
+        fmt::format("step {} of epoch {} was asked for; an epoch has {} steps", index, epoch, steps_per_epoch()));
   }
   MessagePlan plan;
   const uint64_t step = mix_key(seed_, 0x7361696e74, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));

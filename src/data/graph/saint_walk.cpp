@@ -12,7 +12,8 @@ namespace {
 
 class WalkLaw : public SubgraphLaw {
  public:
-  WalkLaw(const Graph& graph, int64_t roots, int64_t length, int64_t threads, uint64_t seed) : graph_(graph), roots_(roots), length_(length) {
+  WalkLaw(const Graph& graph, int64_t roots, int64_t length, int64_t threads, uint64_t seed)
+      : graph_(graph), roots_(roots), length_(length) {
     constexpr int64_t wanted_of_a_node = 50, most = 65'535;  // the most that an edge's counter can hold
     const int64_t nodes_of_one = roots * (length + 1);
     subgraphs_ = std::clamp<int64_t>((wanted_of_a_node * graph.nodes + nodes_of_one - 1) / nodes_of_one, wanted_of_a_node, most);

@@ -79,7 +79,8 @@ std::vector<int64_t> EpochOrder::batch(int64_t epoch, int64_t index) const {
   const Order all = order(epoch);
   const int64_t from = index * batch_, to = std::min(from + batch_, static_cast<int64_t>(nodes_.size()));
   std::vector<int64_t> nodes(static_cast<size_t>(to - from));
-  for (int64_t i = from; i < to; ++i) nodes[static_cast<size_t>(i - from)] = nodes_[static_cast<size_t>((*all)[static_cast<size_t>(i)])];
+  for (int64_t i = from; i < to; ++i)
+    nodes[static_cast<size_t>(i - from)] = nodes_[static_cast<size_t>((*all)[static_cast<size_t>(i)])];
   return nodes;
 }
 
@@ -110,7 +111,8 @@ std::shared_ptr<const MessageBlock> make_block(const Graph& graph, std::span<con
   block->sources = static_cast<int64_t>(nodes.size());
   block->targets = static_cast<int64_t>(offsets.size()) - 1;
   std::vector<float> degrees(nodes.size());
-  std::transform(nodes.begin(), nodes.end(), degrees.begin(), [&](int64_t node) { return static_cast<float>(graph.degree(node)); });
+  std::transform(nodes.begin(), nodes.end(), degrees.begin(),
+                 [&](int64_t node) { return static_cast<float>(graph.degree(node)); });
   block->offsets = std::move(offsets);
   block->neighbours = std::move(neighbours);
   if (!weights.empty()) block->weights = std::move(weights);

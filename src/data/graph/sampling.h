@@ -12,11 +12,12 @@
 #include "base/random.h"
 #include "data/graph/blocks.h"
 
-// What samplers share: numbering the nodes of a step, drawing in proportion to weights, the order of an epoch, rows among chosen nodes.
+// What samplers share: numbering the nodes of a step, drawing in proportion to weights, the order of an epoch, rows among chosen
+// nodes.
 namespace l0gm {
 
-// Numbers 0, 1, … for things below a limit (nodes), in the order in which they are first met. Starting anew costs nothing but a clear of
-// the list, so that one numbering serves step after step on a graph of millions of nodes.
+// Numbers 0, 1, … for things below a limit (nodes), in the order in which they are first met. Starting anew costs nothing but a
+// clear of the list, so that one numbering serves step after step on a graph of millions of nodes.
 class NodeNumbering {
  public:
   void start(int64_t limit);
@@ -48,7 +49,8 @@ struct SamplerScratch {
   static SamplerScratch& of_this_thread();
 };
 
-// Draws i with probability weight[i] / sum in constant time (Walker's alias method). Weights are not negative; their sum is above 0.
+// Draws i with probability weight[i] / sum in constant time (Walker's alias method). Weights are not negative; their sum is above
+// 0.
 class AliasTable {
  public:
   explicit AliasTable(std::span<const double> weights);
@@ -59,8 +61,8 @@ class AliasTable {
   std::vector<int32_t> other_;  // and what it gives away to otherwise
 };
 
-// The training nodes in the order of each epoch, cut into batches; the last batch may be smaller. Remembers the orders of two epochs, since
-// threads that draw ahead stand on both sides of an epoch's end.
+// The training nodes in the order of each epoch, cut into batches; the last batch may be smaller. Remembers the orders of two
+// epochs, since threads that draw ahead stand on both sides of an epoch's end.
 class EpochOrder {
  public:
   EpochOrder(std::span<const int64_t> nodes, int64_t batch, uint64_t seed);
@@ -78,15 +80,17 @@ class EpochOrder {
   mutable std::array<std::pair<int64_t, Order>, 2> recent_;
 };
 
-// Squared norm of each column of GCN's matrix without its loops, A[v, u] = 1 / sqrt((d_v + 1) (d_u + 1)): how much a node is heard.
+// Squared norm of each column of GCN's matrix without its loops, A[v, u] = 1 / sqrt((d_v + 1) (d_u + 1)): how much a node is
+// heard.
 std::vector<double> column_norms(const Graph& graph);
 
-// A block whose sources are `nodes` and whose targets are the first of them, as many as `offsets` has rows. Degrees are the graph's.
+// A block whose sources are `nodes` and whose targets are the first of them, as many as `offsets` has rows. Degrees are the
+// graph's.
 std::shared_ptr<const MessageBlock> make_block(const Graph& graph, std::span<const int64_t> nodes, std::vector<int64_t> offsets,
                                                std::vector<int32_t> neighbours, std::vector<float> weights);
 
-// Calls visit(place in the row, number) for each node of an ascending row that `numbering` knows; `known`: its nodes, ascending. A hub's
-// row is longer than what is looked for in it: then the known nodes are looked up, not the row.
+// Calls visit(place in the row, number) for each node of an ascending row that `numbering` knows; `known`: its nodes, ascending.
+// A hub's row is longer than what is looked for in it: then the known nodes are looked up, not the row.
 template <class Visit>
 void for_each_known(std::span<const int32_t> row, std::span<const int64_t> known, const NodeNumbering& numbering, Visit visit) {
   constexpr size_t steps_of_a_search = 16;

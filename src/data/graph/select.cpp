@@ -36,8 +36,10 @@ std::vector<float> select_dense(const Graph& graph, const std::vector<int64_t>& 
 Graph select_attributes(const Graph& graph, const std::vector<int64_t>& kept) {
   Graph result = graph;
   result.attributes = static_cast<int64_t>(kept.size());
-  if (graph.is_sparse()) result.sparse = select_sparse(graph, kept);
-  else result.dense = select_dense(graph, kept);
+  if (graph.is_sparse())
+    result.sparse = select_sparse(graph, kept);
+  else
+    result.dense = select_dense(graph, kept);
   result.attribute_names.clear();
   for (const int64_t attribute : kept) result.attribute_names.push_back(graph.attribute_name(attribute));
   return result;

@@ -52,7 +52,9 @@ std::vector<std::pair<uintmax_t, fs::file_time_type>> states_of(const NamedFiles
 Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
   std::vector<FileStamp> stamps;
   const auto before = states_of(recipe.files);
-  nlohmann::json made_from = {{"version", conversion_version}, {"options", recipe.options}, {"undirected", graph_options.undirected}};
+  nlohmann::json made_from = {{"version", conversion_version},
+                              {"options", recipe.options},
+                              {"undirected", graph_options.undirected}};
   for (const auto& [what, path] : recipe.files) {
     stamps.push_back({path, sha256_file(path)});
     made_from["files"][what] = stamps.back().sha256;
@@ -62,7 +64,9 @@ Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
   Graph graph = cached_graph(folder, sha256(made_from.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)), [&] {
     log_info(fmt::format("{}: converting it; later runs take it from the cache", recipe.name));
     Graph made = recipe.make();
-    if (states_of(recipe.files) != before) throw UserError(fmt::format("{}: its files were written to while they were read. Try again when they are whole.", recipe.name));
+    if (states_of(recipe.files) != before)
+      throw UserError(
+          fmt::format("{}: its files were written to while they were read. Try again when they are whole.", recipe.name));
     made.name = recipe.name;
     check_graph(made, recipe.name);
     return made;
@@ -83,13 +87,19 @@ void learn_from_all(Graph& graph) {
 
 void refuse_split_without_labels(const DataOptions& options) {
   const SplitOptions& split = options.split;
-  for (const auto& [key, value] : {std::pair("train", &options.train), std::pair("valid", &options.valid), std::pair("test", &options.test),
-                                   std::pair("split.column", &split.column), std::pair("label", &options.label)}) {
+  for (const auto& [key, value] :
+       {std::pair("train", &options.train), std::pair("valid", &options.valid), std::pair("test", &options.test),
+        std::pair("split.column", &split.column), std::pair("label", &options.label)}) {
     if (value->empty()) continue;
-    throw UserError(fmt::format("data.{} is set for a graph without labels: it divides or names labelled nodes, and graph.task = links needs none. Remove it.", key));
+    throw UserError(
+        fmt::format("data.{} is set for a graph without labels: it divides or names labelled nodes, and graph.task = links needs "
+                    "none. Remove it.",
+                    key));
   }
   if (split.valid != SplitOptions().valid || split.test != SplitOptions().test) {
-    throw UserError("data.split.valid and data.split.test hold out labelled nodes, and there are none: link.valid and link.test hold out links. Remove them.");
+    throw UserError(
+        "data.split.valid and data.split.test hold out labelled nodes, and there are none: link.valid and link.test hold out "
+        "links. Remove them.");
   }
 }
 
@@ -98,11 +108,13 @@ struct Shares {
   int64_t seed = 0;
 };
 
-NamedFiles stored_files(const fs::path& place, bool ogb, bool labelled) { return ogb ? ogb_files(place, labelled) : NamedFiles{{"npz", place}}; }
+NamedFiles stored_files(const fs::path& place, bool ogb, bool labelled) {
+  return ogb ? ogb_files(place, labelled) : NamedFiles{{"npz", place}};
+}
 
 // A graph in `place` (OGB's folder, or an npz archive), with the split beside it or, where there is none, a drawn one.
-Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, const std::optional<SplitFiles>& split, const Shares& shares,
-                    bool undirected) {
+Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, const std::optional<SplitFiles>& split,
+                    const Shares& shares, bool undirected) {
   Recipe recipe{.name = name, .files = stored_files(place, ogb, true), .options = {{"layout", ogb ? "ogb" : "npz"}}, .make = {}};
   if (split) {
     for (size_t i = 0; i < 3; ++i) recipe.files.emplace_back(fmt::format("split {}", i), (*split)[i]);
@@ -133,8 +145,12 @@ Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) 
   if (!labelled) refuse_split_without_labels(options);
   return {.name = fs::path(options.edges).filename().string(),
           .files = own_graph_files(options, labelled),
-          .options = {{"layout", "own"}, {"delimiter", options.delimiter}, {"label", options.label}, {"column", split.column},
-                      {"drawn", {split.valid, split.test, split.seed}}, {"array", options.features.ends_with(".npy")},
+          .options = {{"layout", "own"},
+                      {"delimiter", options.delimiter},
+                      {"label", options.label},
+                      {"column", split.column},
+                      {"drawn", {split.valid, split.test, split.seed}},
+                      {"array", options.features.ends_with(".npy")},
                       {"endings", {ending(options.edges), ending(options.features), ending(options.labels)}}},
           .make = [=] {
             Graph graph = read_own_graph(options, undirected);
@@ -189,11 +205,11 @@ fs::path obtain_graph(const CatalogueEntry& entry, const std::string& folder) {
 void check_official_attributes(const std::string& name, const fs::path& folder) {
   const int64_t wanted = name == "ogbn-arxiv" ? 128 : 100, found = ogb_attributes(folder);
   if (found == wanted) return;
-  throw UserError(fmt::format("{}/raw/node-feat has {} columns, wanted {}: these are not the attributes of {}.{} Set data.dir to a folder with OGB's "
-                              "own files.",
-                              folder.string(), found, wanted, name,
-                              name == "ogbn-arxiv" && found == 40 ? " They are the guesses of `arxiv-guesses`; set data.source to that for them."
-                                                                  : ""));
+  throw UserError(fmt::format(
+      "{}/raw/node-feat has {} columns, wanted {}: these are not the attributes of {}.{} Set data.dir to a folder with OGB's "
+      "own files.",
+      folder.string(), found, wanted, name,
+      name == "ogbn-arxiv" && found == 40 ? " They are the guesses of `arxiv-guesses`; set data.source to that for them." : ""));
 }
 
 Recipe catalogue_graph(const CatalogueEntry& entry, const DataOptions& options, bool undirected) {
@@ -204,7 +220,8 @@ Recipe catalogue_graph(const CatalogueEntry& entry, const DataOptions& options, 
   std::error_code ignored;
   std::optional<SplitFiles> split;
   if (ogb || fs::is_directory(folder / "split", ignored)) split = find_split_files(folder, protocol_of(entry, options.protocol));
-  if (!split) log_info(fmt::format("{}: the files of its split are not there; drew 60 / 20 / 20 % of the nodes, stratified.", entry.name));
+  if (!split)
+    log_info(fmt::format("{}: the files of its split are not there; drew 60 / 20 / 20 % of the nodes, stratified.", entry.name));
   return stored_graph(entry.name, ogb ? folder : first, ogb, split, {.valid = 0.2, .test = 0.2, .seed = 0}, undirected);
 }
 
@@ -225,10 +242,14 @@ std::string real_products(const std::string& folder, NamedFiles& files) {
 }
 
 Recipe products_like(const DataOptions& options, const GraphOptions& graph) {
-  Recipe recipe{.name = "products-like", .files = {}, .options = {{"layout", "products-like"}, {"scale", graph.scale}, {"seed", options.split.seed}},
+  Recipe recipe{.name = "products-like",
+                .files = {},
+                .options = {{"layout", "products-like"}, {"scale", graph.scale}, {"seed", options.split.seed}},
                 .make = {}};
   const std::string real = real_products(options.dir, recipe.files);
-  recipe.make = [scale = graph.scale, seed = static_cast<uint64_t>(options.split.seed), real] { return make_products_like(scale, seed, real); };
+  recipe.make = [scale = graph.scale, seed = static_cast<uint64_t>(options.split.seed), real] {
+    return make_products_like(scale, seed, real);
+  };
   return recipe;
 }
 
@@ -236,10 +257,12 @@ Recipe products_like(const DataOptions& options, const GraphOptions& graph) {
 
 Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
   if (options.source.empty()) {
-    throw UserError("data.source is not set. Set it to a dataset's name (`l0gm data list`), or to graph, ogb or npz for your own graph.");
+    throw UserError(
+        "data.source is not set. Set it to a dataset's name (`l0gm data list`), or to graph, ogb or npz for your own graph.");
   }
   const CatalogueEntry& entry = catalogue_entry(options.source);
-  if (entry.modality != "graph") throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a graph.", entry.name, entry.modality));
+  if (entry.modality != "graph")
+    throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a graph.", entry.name, entry.modality));
   refuse_idle_options(entry, options, graph);
   if (entry.name == "planted-graph") {
     Graph made = make_planted_graph(options.rows, static_cast<uint64_t>(options.split.seed));
@@ -257,7 +280,8 @@ Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& grap
   if (options.source != "graph" && !stored) return load_graph(options, graph);
   DataOptions unlabelled = options;  // whatever it says of labels and their split is of no use here
   unlabelled.split = {};
-  for (std::string* key : {&unlabelled.labels, &unlabelled.label, &unlabelled.train, &unlabelled.valid, &unlabelled.test}) key->clear();
+  for (std::string* key : {&unlabelled.labels, &unlabelled.label, &unlabelled.train, &unlabelled.valid, &unlabelled.test})
+    key->clear();
   refuse_idle_options(catalogue_entry(options.source), unlabelled, graph);
   Graph read;
   if (stored) {
@@ -266,7 +290,8 @@ Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& grap
   } else {
     for (const auto& [key, path] : {std::pair("edges", &options.edges), std::pair("features", &options.features)}) {
       if (!path->empty()) continue;
-      throw UserError(fmt::format("data.source is 'graph', but data.{} is not set. To predict, your own graph needs data.edges and data.features.", key));
+      throw UserError(fmt::format(
+          "data.source is 'graph', but data.{} is not set. To predict, your own graph needs data.edges and data.features.", key));
     }
     read = read_own_graph(unlabelled, graph.undirected);
   }

@@ -27,9 +27,11 @@ void refuse_shares(const DataOptions& options, const std::string& reason, bool w
 // Texts that name files or columns, other than those in `used`.
 void refuse_texts(const DataOptions& options, const std::vector<std::string>& used, const std::string& reason) {
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"graph", options.graph}, {"edges", options.edges}, {"features", options.features}, {"labels", options.labels},
-      {"train", options.train}, {"valid", options.valid}, {"test", options.test}, {"delimiter", options.delimiter},
-      {"label", options.label}, {"split.column", options.split.column}};
+      {"graph", options.graph},       {"edges", options.edges},
+      {"features", options.features}, {"labels", options.labels},
+      {"train", options.train},       {"valid", options.valid},
+      {"test", options.test},         {"delimiter", options.delimiter},
+      {"label", options.label},       {"split.column", options.split.column}};
   for (const auto& [key, value] : texts) {
     if (std::find(used.begin(), used.end(), key) == used.end()) refuse("data." + key, value, std::string(), reason);
   }
@@ -38,7 +40,8 @@ void refuse_texts(const DataOptions& options, const std::vector<std::string>& us
 
 void refuse_for_own(const DataOptions& options) {
   if (options.source != "graph") {
-    refuse_texts(options, {"graph"}, fmt::format("data.source = \"{}\" reads data.graph and the split beside it", options.source));
+    refuse_texts(options, {"graph"},
+                 fmt::format("data.source = \"{}\" reads data.graph and the split beside it", options.source));
     return;
   }
   refuse_texts(options, {"edges", "features", "labels", "train", "valid", "test", "delimiter", "label", "split.column"},
@@ -49,8 +52,10 @@ void refuse_for_own(const DataOptions& options) {
   if (!options.split.column.empty()) {
     refuse_shares(options, fmt::format("data.split.column = \"{}\" says which nodes are held out", options.split.column), true);
   }
-  if (!options.valid.empty()) refuse("data.split.valid", options.split.valid, standard.valid, "data.valid names a file for these nodes");
-  if (!options.test.empty()) refuse("data.split.test", options.split.test, standard.test, "data.test names a file for these nodes");
+  if (!options.valid.empty())
+    refuse("data.split.valid", options.split.valid, standard.valid, "data.valid names a file for these nodes");
+  if (!options.test.empty())
+    refuse("data.split.test", options.split.test, standard.test, "data.test names a file for these nodes");
   if (!options.valid.empty() && !options.test.empty()) {
     refuse("data.split.seed", options.split.seed, standard.seed, "data.valid and data.test name files, so nothing is drawn");
   }
@@ -68,8 +73,10 @@ void refuse_idle_options(const CatalogueEntry& entry, const DataOptions& options
     refuse("data.rows", options.rows, DataOptions().rows,
            entry.name == "products-like" ? "graph.scale says how large products-like is" : "the graph brings its own nodes");
   }
-  if (entry.name != "products-like") refuse("graph.scale", graph.scale, GraphOptions().scale, "only products-like comes in sizes");
-  if (made) refuse("graph.undirected", graph.undirected, true, fmt::format("{} is made with both directions of every edge", entry.name));
+  if (entry.name != "products-like")
+    refuse("graph.scale", graph.scale, GraphOptions().scale, "only products-like comes in sizes");
+  if (made)
+    refuse("graph.undirected", graph.undirected, true, fmt::format("{} is made with both directions of every edge", entry.name));
   if (entry.own) {
     refuse_for_own(options);
     return;

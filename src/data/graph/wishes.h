@@ -8,8 +8,8 @@
 
 namespace l0gm {
 
-// An option that would have no effect on this graph is a misunderstanding: UserError naming it. (Numbers do not know whether somebody named
-// them: one that is not the default was.)
+// An option that would have no effect on this graph is a misunderstanding: UserError naming it. (Numbers do not know whether
+// somebody named them: one that is not the default was.)
 void refuse_idle_options(const CatalogueEntry& entry, const DataOptions& options, const GraphOptions& graph);
 
 // The same for shares and seed of a split whose files are there.

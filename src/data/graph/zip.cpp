@@ -21,7 +21,8 @@ constexpr uint32_t stored = 0, deflated = 8, encrypted_flag = 1;
 
 uint64_t number_at(std::string_view bytes, uint64_t place, int size) {
   uint64_t value = 0;
-  for (int i = 0; i < size; ++i) value |= uint64_t{static_cast<unsigned char>(bytes[place + static_cast<uint64_t>(i)])} << (8 * i);
+  for (int i = 0; i < size; ++i)
+    value |= uint64_t{static_cast<unsigned char>(bytes[place + static_cast<uint64_t>(i)])} << (8 * i);
   return value;
 }
 
@@ -71,7 +72,8 @@ void ZipArchive::read_directory() {
     place = number_at(bytes, wide + 48, 8);
     end = wide;
   }
-  if (place > end || size != end - place || count > size / directory_entry_size) fail("its list of contents is damaged or cut off");
+  if (place > end || size != end - place || count > size / directory_entry_size)
+    fail("its list of contents is damaged or cut off");
   for (uint64_t i = 0; i < count; ++i) place = read_entry(place, end);
   if (place != end) fail("its list of contents is damaged");
 }
@@ -86,7 +88,8 @@ uint64_t ZipArchive::read_entry(uint64_t place, uint64_t end) {
               .packed = number_at(bytes, place + 20, 4),
               .size = number_at(bytes, place + 24, 4),
               .place = number_at(bytes, place + 42, 4)};
-  const uint64_t name = number_at(bytes, place + 28, 2), extra = number_at(bytes, place + 30, 2), comment = number_at(bytes, place + 32, 2);
+  const uint64_t name = number_at(bytes, place + 28, 2), extra = number_at(bytes, place + 30, 2),
+                 comment = number_at(bytes, place + 32, 2);
   const uint64_t length = directory_entry_size + name + extra + comment;
   if (length > end - place) fail("its list of contents is damaged");
   entry.name = bytes.substr(place + directory_entry_size, name);
@@ -129,7 +132,8 @@ std::string_view ZipArchive::packed_bytes(const Entry& entry) const {
 std::string ZipArchive::read(const std::string& name) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
   if (found == entries_.end()) {
-    throw UserError(fmt::format("'{}' holds no '{}'; it holds: {}.{}", path_.string(), name, list_some(names()), did_you_mean(name, names())));
+    throw UserError(fmt::format("'{}' holds no '{}'; it holds: {}.{}", path_.string(), name, list_some(names()),
+                                did_you_mean(name, names())));
   }
   if ((found->flags & encrypted_flag) != 0) fail(fmt::format("'{}' is encrypted", name));
   if (found->method != stored && found->method != deflated) {
@@ -181,8 +185,9 @@ std::string ZipArchive::unpack(const Entry& entry) const {
   constexpr uint64_t best_ratio = 1032;  // deflate can do no better
   const uint64_t most = entry.method == stored ? entry.packed : entry.packed * best_ratio;
   if (entry.size > most || (entry.method == stored && entry.size != entry.packed)) {
-    fail(fmt::format("'{}' claims {} bytes, but {} can hold no more than {}", entry.name, with_thousands(static_cast<int64_t>(entry.size)),
-                     with_thousands(static_cast<int64_t>(entry.packed)), with_thousands(static_cast<int64_t>(most))));
+    fail(fmt::format("'{}' claims {} bytes, but {} can hold no more than {}", entry.name,
+                     with_thousands(static_cast<int64_t>(entry.size)), with_thousands(static_cast<int64_t>(entry.packed)),
+                     with_thousands(static_cast<int64_t>(most))));
   }
   std::string out;
   if (entry.method == stored) {
@@ -197,7 +202,8 @@ std::string ZipArchive::unpack(const Entry& entry) const {
 }
 #else
 std::string ZipArchive::unpack(const Entry&) const {
-  throw UserError(fmt::format("'{}' is a zip archive, which this build of l0gm cannot read (it was built without zlib).", path_.string()));
+  throw UserError(
+      fmt::format("'{}' is a zip archive, which this build of l0gm cannot read (it was built without zlib).", path_.string()));
 }
 #endif
 

@@ -31,9 +31,8 @@ constexpr std::array<Field, ctr_field_count> fields = {{{"user", 'u', 200000, 0.
                                                         {"carrier", 'r', 60, 0.9, 0, false},
                                                         {"session", 'n', 500000, 0.4, 0, false},
                                                         {"page", 'g', 10000, 1.05, 0.25, false}}};
-constexpr std::array<std::array<CtrField, 2>, 3> crosses = {{{CtrField::category, CtrField::site},
-                                                             {CtrField::hour, CtrField::device},
-                                                             {CtrField::placement, CtrField::city}}};
+constexpr std::array<std::array<CtrField, 2>, 3> crosses = {
+    {{CtrField::category, CtrField::site}, {CtrField::hour, CtrField::device}, {CtrField::placement, CtrField::city}}};
 constexpr std::array<double, 4> cross_effects = {1.0, -0.4, -1.0, 0.4};  // by the sum of both classes modulo 4
 constexpr int64_t class_count = 4, tag_count = 200, most_tags = 5;
 constexpr uint64_t tag_effects = 50, field_effects = 100;  // names of the effects

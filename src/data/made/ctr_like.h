@@ -42,7 +42,7 @@ struct CtrTable {
 CtrTable make_ctr(int64_t rows, uint64_t seed);
 TableDataset make_ctr_table(int64_t rows, uint64_t seed);
 
-BayesScores ctr_bayes();                                       // in the limit of many rows
+BayesScores ctr_bayes();  // in the limit of many rows
 BayesScores ctr_bayes_by_sampling(int64_t samples, uint64_t seed);
 
 }  // namespace l0gm

@@ -35,9 +35,9 @@ struct Row {
   }
 };
 
-const std::vector<std::string> names = {"price",  "discount",    "days_since", "volume", "weight",  "weight_gross",
-                                        "position", "temperature", "items",      "rating", "account_age", "product",
-                                        "city",   "channel",     "plan",       "noise_amount", "noise_code", "label"};
+const std::vector<std::string> names = {"price",    "discount",    "days_since", "volume",       "weight",      "weight_gross",
+                                        "position", "temperature", "items",      "rating",       "account_age", "product",
+                                        "city",     "channel",     "plan",       "noise_amount", "noise_code",  "label"};
 
 void add_price(Row& row) {
   constexpr std::array<double, 3> spikes = {9.99, 19.99, 49.00}, shares = {0.12, 0.10, 0.05}, effects = {1.5, -1.6, 1.3};
@@ -77,9 +77,7 @@ void add_weights(Row& row) {
   row.logit += 0.5 * std::log(weight / 2);
 }
 
-void add_position(Row& row) {
-  row.logit += 1.1 * std::sin(2 * std::numbers::pi * row.write(100 * row.random.uniform(), 2) / 40);
-}
+void add_position(Row& row) { row.logit += 1.1 * std::sin(2 * std::numbers::pi * row.write(100 * row.random.uniform(), 2) / 40); }
 
 void add_temperature(Row& row) { row.logit += row.write(12 + 9 * row.random.normal(), 2) > 13.37 ? 0.8 : -0.6; }
 
@@ -117,7 +115,8 @@ double mean_city_effect() {
 
 void add_product_and_city(Row& row) {
   static const double absent_city = mean_city_effect();
-  const int64_t product = zipf_rank(row.random.uniform(), 800, 1.1), city = zipf_rank(row.random.uniform(), cities, city_exponent);
+  const int64_t product = zipf_rank(row.random.uniform(), 800, 1.1),
+                city = zipf_rank(row.random.uniform(), cities, city_exponent);
   row.cells.push_back(fmt::format("P{:04}", product * 331 % 800));  // a number that does not tell how common it is
   row.logit += 0.9 * value_effect(product_field, product);
   const bool missing = row.happens(0.05);
@@ -127,7 +126,8 @@ void add_product_and_city(Row& row) {
 
 // A Latin square: for each channel every effect is met by one plan, and the other way round.
 void add_pair(Row& row) {
-  constexpr std::array<const char*, 4> channels = {"web", "shop", "phone", "partner"}, plans = {"basic", "plus", "family", "trial"};
+  constexpr std::array<const char*, 4> channels = {"web", "shop", "phone", "partner"},
+                                       plans = {"basic", "plus", "family", "trial"};
   constexpr std::array<double, 4> effects = {1.3, -0.5, -1.3, 0.5};
   const size_t channel = row.random.below(4), plan = row.random.below(4);
   row.cells.emplace_back(channels[channel]);
@@ -148,8 +148,8 @@ void add_noise(Row& row) {
 Row make_row(uint64_t rows_key, int64_t number) {
   Row row{.random = RandomStream(rows_key, static_cast<uint64_t>(number)), .cells = {}};
   row.cells.reserve(names.size());
-  for (const auto add : {add_price, add_discount, add_days_since, add_volume, add_weights, add_position, add_temperature, add_items,
-                         add_rating, add_account_age, add_product_and_city, add_pair, add_noise}) {
+  for (const auto add : {add_price, add_discount, add_days_since, add_volume, add_weights, add_position, add_temperature,
+                         add_items, add_rating, add_account_age, add_product_and_city, add_pair, add_noise}) {
     add(row);
   }
   return row;

@@ -35,7 +35,7 @@ TableDataset make_messy_table(int64_t rows, uint64_t seed);
 // The columns without signal of their own: weight_gross and the two noise columns.
 std::vector<std::string> messy_uninformative();
 
-BayesScores messy_bayes();                                       // in the limit of many rows
+BayesScores messy_bayes();  // in the limit of many rows
 BayesScores messy_bayes_by_sampling(int64_t samples, uint64_t seed);
 
 }  // namespace l0gm

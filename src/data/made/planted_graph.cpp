@@ -23,9 +23,10 @@ constexpr int picks = 6;  // edges that each node draws: the mean degree is twic
 constexpr double same_class = 0.75, decoy_correlation = 0.5;
 
 // Slots before they are given their places: 4 loud attributes, 4 quiet ones, a decoy of each loud one, noise.
-// A loud attribute has much of the signal in the node itself, under noise that is drawn for each node alone. A quiet one has a third of it,
-// under noise that a node's neighbours take back: alone it says less than a decoy does, among its neighbours as much as a loud one. So a
-// filter that looks at nodes one by one takes decoys first, and a model that passes messages needs all eight, and no decoy.
+// A loud attribute has much of the signal in the node itself, under noise that is drawn for each node alone. A quiet one has a
+// third of it, under noise that a node's neighbours take back: alone it says less than a decoy does, among its neighbours as much
+// as a loud one. So a filter that looks at nodes one by one takes decoys first, and a model that passes messages needs all eight,
+// and no decoy.
 constexpr int64_t loud = 4, informative = 8, decoys_end = 12;
 constexpr double loud_signal = 0.15, quiet_signal = 0.05;
 
@@ -56,10 +57,12 @@ using Values = std::vector<double>;  // one attribute, a value per node
 // The mean over a node and its neighbours as a graph convolution takes it.
 Values aggregate(const Graph& graph, const Values& values) {
   Values scale(values.size()), result(values.size());
-  for (size_t i = 0; i < scale.size(); ++i) scale[i] = 1 / std::sqrt(static_cast<double>(graph.degree(static_cast<int64_t>(i)) + 1));
+  for (size_t i = 0; i < scale.size(); ++i)
+    scale[i] = 1 / std::sqrt(static_cast<double>(graph.degree(static_cast<int64_t>(i)) + 1));
   for (size_t i = 0; i < result.size(); ++i) {
     double sum = scale[i] * values[i];
-    for (const int32_t other : graph.heard_by(static_cast<int64_t>(i))) sum += scale[static_cast<size_t>(other)] * values[static_cast<size_t>(other)];
+    for (const int32_t other : graph.heard_by(static_cast<int64_t>(i)))
+      sum += scale[static_cast<size_t>(other)] * values[static_cast<size_t>(other)];
     result[i] = scale[i] * sum;
   }
   return result;
@@ -86,7 +89,8 @@ void standardise(Values& values) {
 // `loud_one`: what a decoy is correlated with; else not looked at.
 Values make_slot(const Graph& graph, int64_t slot, uint64_t seed, const Values& loud_one) {
   Values values(static_cast<size_t>(graph.nodes));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = RandomStream(mix_key(seed, draw_values, static_cast<uint64_t>(slot), i)).normal();
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = RandomStream(mix_key(seed, draw_values, static_cast<uint64_t>(slot), i)).normal();
   if (slot >= informative && slot < decoys_end) {
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = decoy_correlation * loud_one[i] + std::sqrt(1 - decoy_correlation * decoy_correlation) * values[i];
@@ -106,11 +110,13 @@ void add_attributes(Graph& graph, uint64_t seed) {
   const std::vector<int64_t> places = RandomStream(seed, draw_places).permutation(attribute_count);
   std::vector<Values> slots(attribute_count);
   std::vector<float> dense(static_cast<size_t>(graph.nodes * attribute_count));
-  for (const auto& [first, last] : {std::pair(int64_t{0}, informative), std::pair(informative, attribute_count)}) {  // decoys read loud ones
+  for (const auto& [first, last] :
+       {std::pair(int64_t{0}, informative), std::pair(informative, attribute_count)}) {  // decoys read loud ones
     in_own_threads(last - first, 1, [&, begin = first](int64_t from, int64_t to) {
       for (int64_t slot = begin + from; slot < begin + to; ++slot) {
         auto& values = slots[static_cast<size_t>(slot)];
-        values = make_slot(graph, slot, seed, slot < informative ? Values() : slots[static_cast<size_t>((slot - informative) % loud)]);
+        values =
+            make_slot(graph, slot, seed, slot < informative ? Values() : slots[static_cast<size_t>((slot - informative) % loud)]);
         float* out = dense.data() + places[static_cast<size_t>(slot)];
         for (size_t i = 0; i < values.size(); ++i) out[i * attribute_count] = static_cast<float>(values[i]);
         if (slot >= loud) values = Values();
@@ -129,8 +135,8 @@ void add_attributes(Graph& graph, uint64_t seed) {
 
 Graph make_planted_graph(int64_t nodes, uint64_t seed) {
   if (nodes < fewest_nodes || nodes > most_nodes) {
-    throw UserError(fmt::format("planted-graph cannot have {} nodes; from {} to {} are possible.", with_thousands(nodes), with_thousands(fewest_nodes),
-                                with_thousands(most_nodes)));
+    throw UserError(fmt::format("planted-graph cannot have {} nodes; from {} to {} are possible.", with_thousands(nodes),
+                                with_thousands(fewest_nodes), with_thousands(most_nodes)));
   }
   Graph graph;
   graph.name = fmt::format("planted-graph/{}", seed);

@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t draw_degree = 12, draw_stubs = 13, draw_thinning = 14;
 constexpr double degree_median = 24, degree_sigma = 1.24;
 constexpr int64_t largest_degree = 17'500;
-constexpr double densest = 0.3;      // a node has at most this share of a range as neighbours in it, or merging duplicates would cost too many
+constexpr double densest =
+    0.3;  // a node has at most this share of a range as neighbours in it, or merging duplicates would cost too many
 constexpr double surplus = 1.12;     // edges drawn for each that is wanted: some are loops or duplicates, the rest is thinned out
 constexpr double weight_unit = 256;  // weights are whole numbers: their sums are the same in any order
 
@@ -30,13 +31,15 @@ struct Structure {
   std::array<std::vector<uint64_t>, ProductsTree::levels> sum;  // [level][place]: weights of all places before
 
   std::pair<int64_t, int64_t> range(size_t level, int64_t node) const {
-    const auto number = static_cast<size_t>(tree.range_of_community[level][static_cast<size_t>(tree.community[static_cast<size_t>(node)])]);
+    const auto number =
+        static_cast<size_t>(tree.range_of_community[level][static_cast<size_t>(tree.community[static_cast<size_t>(node)])]);
     return {tree.begins[level][number], tree.begins[level][number + 1]};
   }
 };
 
-// Tuned to the homophily of the real graph: .81 of the edges, .83 as the mean over nodes. The later a product and the more neighbours it has,
-// the more of its edges lead anywhere. A node that is not what it looks like has half of its neighbours among those that are.
+// Tuned to the homophily of the real graph: .81 of the edges, .83 as the mean over nodes. The later a product and the more
+// neighbours it has, the more of its edges lead anywhere. A node that is not what it looks like has half of its neighbours among
+// those that are.
 Shares shares_of(const Structure& structure, int64_t node) {
   const auto i = static_cast<size_t>(node);
   const ProductsNodes& nodes = structure.nodes;
@@ -78,7 +81,8 @@ void weigh(Structure& structure) {
       const Shares share = shares_of(structure, node);
       const double degree = structure.degree[static_cast<size_t>(node)];
       for (size_t level = 0; level < share.size(); ++level) {
-        structure.sum[level][static_cast<size_t>(place) + 1] = static_cast<uint64_t>(std::llround(weight_unit * degree * share[level]));
+        structure.sum[level][static_cast<size_t>(place) + 1] =
+            static_cast<uint64_t>(std::llround(weight_unit * degree * share[level]));
       }
     }
   });
@@ -122,7 +126,9 @@ using Counters = std::vector<std::atomic<int32_t>>;
 
 Rows draw_partners(const Structure& structure, double factor, Counters& degrees) {
   const int64_t count = structure.nodes.size();
-  const auto stream_of = [&](int64_t node) { return RandomStream(mix_key(structure.seed, draw_stubs, static_cast<uint64_t>(node))); };
+  const auto stream_of = [&](int64_t node) {
+    return RandomStream(mix_key(structure.seed, draw_stubs, static_cast<uint64_t>(node)));
+  };
   std::vector<int32_t> counts(static_cast<size_t>(count));
   for (int64_t node = 0; node < count; ++node) {
     RandomStream random = stream_of(node);
@@ -220,7 +226,8 @@ void thin(Rows& rows, std::vector<int32_t>& counts, int64_t wanted, uint64_t see
 
 }  // namespace
 
-void make_products_edges(const ProductsNodes& nodes, const ProductsTree& tree, int64_t directed_edges, uint64_t seed, Graph& graph) {
+void make_products_edges(const ProductsNodes& nodes, const ProductsTree& tree, int64_t directed_edges, uint64_t seed,
+                         Graph& graph) {
   Structure structure{nodes, tree, seed, {}, {}};
   draw_degrees(structure);
   weigh(structure);

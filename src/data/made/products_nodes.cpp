@@ -24,8 +24,9 @@ namespace fs = std::filesystem;
 constexpr uint64_t draw_node = 1, label_likeness = 47;
 constexpr int64_t fewest_nodes = 100, most_nodes = 1'000'000'000;
 constexpr double early_strays = 0.085, test_strays = 0.09, test_strays_growth = 0.06;
-constexpr double late_class = 0.03, late_class_strays = 0.7;  // early nodes for each test node, under which a class is late (on average .107)
-constexpr int likenesses = 3;  // classes that nodes of a class may look like
+constexpr double late_class = 0.03,
+                 late_class_strays = 0.7;  // early nodes for each test node, under which a class is late (on average .107)
+constexpr int likenesses = 3;              // classes that nodes of a class may look like
 
 using ClassCounts = std::array<int32_t, products_classes>;
 constexpr std::array<ClassCounts, 3> class_counts = {
@@ -33,14 +34,17 @@ constexpr std::array<ClassCounts, 3> class_counts = {
     ClassCounts{11332, 12290, 10941, 13153, 60630, 3932, 15305, 16615, 10926, 6266, 4311, 3348, 2755, 10757, 287, 2515,
                 461,   4245,  662,   1237,  2047,  1313, 64,    526,   200,   93,   75,   4,    84,   152,   9,   25,
                 33,    3,     2,     8,     2,     3,    1,     1,     1,     1,    0,    0,    0,    0,     0},
-    ClassCounts{2292, 2306, 2232, 2653, 12125, 798, 3110, 3382, 2191, 1240, 869, 656, 499, 2090, 58, 525, 114, 865, 129, 244, 438, 246, 13, 80,
-                59,   19,   6,    1,    20,    36,  11,   5,    10,   1,    0,   0,   0,   0,    0,  0,   0,   0,   0,   0,   0,   0,   0},
-    ClassCounts{100670, 95236, 102870, 135255, 596195, 35985, 140356, 152202, 97679, 59852, 47165, 28933, 128632, 88694, 2734, 23871,
-                83019,  37227, 48228,  15957,  20090,  79236, 802,    3047,   45147, 2912,  472,   254,   1865,   1373,  257,  388,
-                470,    25,    152,    36,     628,    511,   90,     36,     5,     60,    32500, 1399,  566,    9,     1}};
+    ClassCounts{2292, 2306, 2232, 2653, 12125, 798, 3110, 3382, 2191, 1240, 869, 656, 499, 2090, 58, 525,
+                114,  865,  129,  244,  438,   246, 13,   80,   59,   19,   6,   1,   20,  36,   11, 5,
+                10,   1,    0,    0,    0,     0,   0,    0,    0,    0,    0,   0,   0,   0,    0},
+    ClassCounts{100670, 95236, 102870, 135255, 596195, 35985, 140356, 152202, 97679, 59852, 47165, 28933,
+                128632, 88694, 2734,   23871,  83019,  37227, 48228,  15957,  20090, 79236, 802,   3047,
+                45147,  2912,  472,    254,    1865,   1373,  257,    388,    470,   25,    152,   36,
+                628,    511,   90,     36,     5,      60,    32500,  1399,   566,   9,     1}};
 
 int32_t draw_from(const ClassCounts& counts, RandomStream& random) {
-  auto left = static_cast<int64_t>(random.below(static_cast<uint64_t>(std::accumulate(counts.begin(), counts.end(), int64_t{0}))));
+  auto left =
+      static_cast<int64_t>(random.below(static_cast<uint64_t>(std::accumulate(counts.begin(), counts.end(), int64_t{0}))));
   int32_t found = 0;
   while ((left -= counts[static_cast<size_t>(found)]) >= 0) ++found;
   return found;
@@ -56,8 +60,9 @@ fs::path file_below(const fs::path& folder, const std::string& name) {
   for (const std::string& spelling : {name + ".gz", name}) {
     if (std::error_code ignored; fs::is_regular_file(folder / spelling, ignored)) return folder / spelling;
   }
-  throw UserError(fmt::format("{} has no file {}.gz. A folder of ogbn-products with labels and split is wanted; without one, labels are drawn.",
-                              folder.string(), name));
+  throw UserError(fmt::format(
+      "{} has no file {}.gz. A folder of ogbn-products with labels and split is wanted; without one, labels are drawn.",
+      folder.string(), name));
 }
 
 std::vector<int32_t> read_numbers(const fs::path& path, int64_t below, Graph& graph) {
@@ -67,8 +72,8 @@ std::vector<int32_t> read_numbers(const fs::path& path, int64_t below, Graph& gr
   while (reader.next(cells)) {
     const auto number = parse_integer(cells[0]);
     if (!number || *number < 0 || *number >= below) {
-      throw UserError(fmt::format("{}, line {}: found '{}', wanted a whole number from 0 to {}. Get the file again.", path.string(), reader.line(),
-                                  cells[0], below - 1));
+      throw UserError(fmt::format("{}, line {}: found '{}', wanted a whole number from 0 to {}. Get the file again.",
+                                  path.string(), reader.line(), cells[0], below - 1));
     }
     numbers.push_back(static_cast<int32_t>(*number));
   }
@@ -112,8 +117,8 @@ Likeness draw_likeness() {
   return like;
 }
 
-// Share of the nodes that are not what they look like. It grows with the rank, and is large in classes that hardly anybody sold early: these two
-// make test nodes hard.
+// Share of the nodes that are not what they look like. It grows with the rank, and is large in classes that hardly anybody sold
+// early: these two make test nodes hard.
 double stray_share(int32_t label, double rank) {
   const auto c = static_cast<size_t>(label);
   const double early = class_counts[0][c] + class_counts[1][c], late = class_counts[2][c];
@@ -121,7 +126,8 @@ double stray_share(int32_t label, double rank) {
   return rank < products_early ? early_strays : test_strays + test_strays_growth * (rank - products_early);
 }
 
-void share_out(const RealNodes& real, double scale, int64_t count, Graph& graph, std::vector<uint8_t>& part, std::vector<int64_t>& stands_for) {
+void share_out(const RealNodes& real, double scale, int64_t count, Graph& graph, std::vector<uint8_t>& part,
+               std::vector<int64_t>& stands_for) {
   part.resize(static_cast<size_t>(count));
   stands_for.resize(part.size());
   for (int64_t node = 0; node < count; ++node) {

@@ -11,8 +11,10 @@ namespace l0gm {
 
 constexpr int64_t products_nodes = 2'449'029, products_directed_edges = 123'718'152;
 constexpr int32_t products_classes = 47;
-constexpr int64_t products_train_end = 196'615, products_valid_end = 235'938;  // nodes are in the order of sales; test nodes follow
-constexpr double products_early = static_cast<double>(products_valid_end) / products_nodes;  // share of the nodes before the test nodes
+constexpr int64_t products_train_end = 196'615,
+                  products_valid_end = 235'938;  // nodes are in the order of sales; test nodes follow
+constexpr double products_early =
+    static_cast<double>(products_valid_end) / products_nodes;  // share of the nodes before the test nodes
 
 struct ProductsNodes {
   std::vector<int32_t> labels;
@@ -21,8 +23,8 @@ struct ProductsNodes {
   double rank(int64_t node) const { return (static_cast<double>(node) + 0.5) / static_cast<double>(size()); }  // 0 … 1
 };
 
-// `scale` times as many nodes as ogbn-products has, node i standing for its node i / scale, whose label and part it takes; with `real` "" the
-// labels are drawn from the class counts of each part. Fills nodes, labels, classes, split and files of the graph.
+// `scale` times as many nodes as ogbn-products has, node i standing for its node i / scale, whose label and part it takes; with
+// `real` "" the labels are drawn from the class counts of each part. Fills nodes, labels, classes, split and files of the graph.
 ProductsNodes make_products_nodes(double scale, uint64_t seed, const std::string& real, Graph& graph);
 
 }  // namespace l0gm

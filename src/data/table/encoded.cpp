@@ -21,9 +21,10 @@ std::vector<int64_t> match_columns(const std::vector<std::string>& names, const 
   for (const Column& column : schema.columns) {
     const auto found = where.find(column.name);
     if (found == where.end()) {
-      throw UserError(fmt::format("column '{}', which the model was trained with, is not in the table; it has: {}.{} "
-                                  "Add the column or correct its name in the header.",
-                                  column.name, list_some(names), did_you_mean(column.name, names)));
+      throw UserError(
+          fmt::format("column '{}', which the model was trained with, is not in the table; it has: {}.{} "
+                      "Add the column or correct its name in the header.",
+                      column.name, list_some(names), did_you_mean(column.name, names)));
     }
     result.push_back(found->second);
   }

@@ -11,10 +11,10 @@ namespace l0gm {
 
 // Encoded rows, row-major.
 struct EncodedTable {
-  std::vector<int32_t> codes;        // rows x code_slots
-  std::vector<float> slopes;         // rows x slope_slots: those of the codes, then one per statistic
-  std::vector<int32_t> labels;       // per row; empty when encoded without labels
-  std::vector<int64_t> row_numbers;  // of the TextTable
+  std::vector<int32_t> codes;               // rows x code_slots
+  std::vector<float> slopes;                // rows x slope_slots: those of the codes, then one per statistic
+  std::vector<int32_t> labels;              // per row; empty when encoded without labels
+  std::vector<int64_t> row_numbers;         // of the TextTable
   int64_t code_slots = 0, slope_slots = 0;  // as the schema has them
   int64_t rows() const { return static_cast<int64_t>(row_numbers.size()); }
 };

@@ -74,7 +74,8 @@ void ColumnFit::fit() {
     left_out = constant_column;
     return;
   }
-  if (numbers && wish.type.empty() && (distinct == 1 || (distinct == 2 && all_whole(*numbers)))) numbers.reset();  // a flag, no quantity
+  if (numbers && wish.type.empty() && (distinct == 1 || (distinct == 2 && all_whole(*numbers))))
+    numbers.reset();  // a flag, no quantity
   column.type = numbers ? ColumnType::numeric : wish.type == "multi" ? ColumnType::multi : ColumnType::categorical;
   check_wish(name, wish, column.type, options);
   column.missing = cells.missing;
@@ -94,7 +95,8 @@ void ColumnFit::fit_numbers(const std::vector<double>& sorted) {
   std::vector<double> exact = exact_values(name, sorted, mode, min_count, options.max_categories);
   if (exact.empty()) {
     if (mode == ExactValues::on) {
-      log_warning(fmt::format("column '{}' has no exact values though they are on: none is seen {} times or more", name, min_count));
+      log_warning(
+          fmt::format("column '{}' has no exact values though they are on: none is seen {} times or more", name, min_count));
     }
     return;
   }
@@ -108,8 +110,10 @@ void ColumnFit::fit_texts() {
   if (counts.size() == 1 && cells.missing == 0) {
     left_out = constant_column;
   } else if (wish.type.empty() && counts.size() == cells.texts.size() && counts.size() >= fewest_identifiers) {
-    left_out = fmt::format("its {} training values are all different, as an identifier's are; set data.types.{} = \"categorical\" or "
-                           "columns.{}.hash_buckets to keep it", with_thousands(static_cast<int64_t>(counts.size())), name, name);
+    left_out = fmt::format(
+        "its {} training values are all different, as an identifier's are; set data.types.{} = \"categorical\" or "
+        "columns.{}.hash_buckets to keep it",
+        with_thousands(static_cast<int64_t>(counts.size())), name, name);
   } else if (wish.options.hash_buckets > 0) {
     Field& field = fields.emplace_back();
     field.kind = FieldKind::hashed;
@@ -122,8 +126,8 @@ void ColumnFit::fit_texts() {
 void ColumnFit::fit_values() {
   const MultiCounts values = count_values(cells.texts, separator_of(wish), marks);
   column.missing += static_cast<int64_t>(cells.texts.size()) - values.cells;
-  const bool always_the_same = std::all_of(values.counts.begin(), values.counts.end(),
-                                           [&](const auto& entry) { return entry.second == values.cells; });
+  const bool always_the_same =
+      std::all_of(values.counts.begin(), values.counts.end(), [&](const auto& entry) { return entry.second == values.cells; });
   if (values.cells == 0) {
     left_out = empty_column;
   } else if (always_the_same && column.missing == 0) {
@@ -157,16 +161,20 @@ void check_names(const std::vector<std::string>& names, const std::string& label
   for (const auto& [name, unused] : types) find_column(names, name, "a column of data.types");
   const auto type = types.find(label);
   if (column_options.contains(label) || (type != types.end() && type->second != "categorical")) {
-    throw UserError(fmt::format("column '{}' is the label: it takes no column options and is always categorical. "
-                                "Take it out of columns and data.types.", label));
+    throw UserError(
+        fmt::format("column '{}' is the label: it takes no column options and is always categorical. "
+                    "Take it out of columns and data.types.",
+                    label));
   }
 }
 
 void fit_classes(Schema& schema, const TextTable& table, int64_t label_column, const std::vector<int64_t>& rows) {
   schema.classes = distinct_classes(table, label_column, schema.missing_marks, rows);
   if (schema.classes.size() < 2) {
-    throw UserError(fmt::format("the label '{}' has a single class in the training rows, '{}'; wanted two or more. "
-                                "Check data.label and the split.", schema.label, schema.classes.front()));
+    throw UserError(
+        fmt::format("the label '{}' has a single class in the training rows, '{}'; wanted two or more. "
+                    "Check data.label and the split.",
+                    schema.label, schema.classes.front()));
   }
   std::unordered_map<std::string_view, size_t> place;
   for (size_t i = 0; i < schema.classes.size(); ++i) place.emplace(schema.classes[i], i);
@@ -203,8 +211,9 @@ Schema fit_schema(const TextTable& table, int64_t label_column, const std::vecto
     }
   }
   if (schema.columns.empty()) {
-    throw UserError("no input column is left beside the label: all are ignored, constant or empty. "
-                    "Check the file, its delimiter and data.types.");
+    throw UserError(
+        "no input column is left beside the label: all are ignored, constant or empty. "
+        "Check the file, its delimiter and data.types.");
   }
   return schema;
 }

@@ -20,9 +20,8 @@ std::vector<std::pair<std::string_view, int64_t>> kept_by_falling_count(const Ca
   for (const auto& entry : counts) {
     if (entry.second >= min_count) kept.push_back(entry);
   }
-  std::sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
+  std::sort(kept.begin(), kept.end(),
+            [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
   return kept;
 }
 
@@ -37,8 +36,10 @@ CategoryCounts count_categories(const std::vector<std::string_view>& texts) {
 void fit_categorical(const std::string& name, Field& field, const CategoryCounts& counts, int64_t min_count, int64_t most) {
   const auto kept = kept_by_falling_count(counts, min_count);
   if (static_cast<int64_t>(kept.size()) > most) {
-    log_info(fmt::format("column '{}' has {} categories in the training rows, more than table.max_categories = {}: "
-                         "it is hashed into {} rows", name, with_thousands(static_cast<int64_t>(kept.size())), most, std::min(most, most_buckets)));
+    log_info(
+        fmt::format("column '{}' has {} categories in the training rows, more than table.max_categories = {}: "
+                    "it is hashed into {} rows",
+                    name, with_thousands(static_cast<int64_t>(kept.size())), most, std::min(most, most_buckets)));
     field.kind = FieldKind::hashed;
     field.buckets = std::min(most, most_buckets);
     return;
@@ -68,8 +69,10 @@ void fit_multi(const std::string& name, Field& field, const MultiCounts& values,
   const auto kept = kept_by_falling_count(values.counts, min_count);
   const size_t size = std::min(kept.size(), static_cast<size_t>(most));
   if (size < kept.size()) {
-    log_warning(fmt::format("column '{}' has {} different values in the training rows, more than table.max_categories = {}: the less "
-                            "frequent ones share one rare value", name, with_thousands(static_cast<int64_t>(kept.size())), most));
+    log_warning(
+        fmt::format("column '{}' has {} different values in the training rows, more than table.max_categories = {}: the less "
+                    "frequent ones share one rare value",
+                    name, with_thousands(static_cast<int64_t>(kept.size())), most));
   }
   if (values.most_in_a_cell > most_fitted_slots) {
     log_warning(fmt::format("column '{}' has up to {} values in a cell: of each cell the first {} are read", name,

@@ -17,8 +17,8 @@ CategoryCounts count_categories(const std::vector<std::string_view>& texts);
 void fit_categorical(const std::string& name, Field& field, const CategoryCounts& counts, int64_t min_count, int64_t most);
 
 struct MultiCounts {
-  CategoryCounts counts;       // cells that have the value
-  int64_t cells = 0;           // with one value or more
+  CategoryCounts counts;  // cells that have the value
+  int64_t cells = 0;      // with one value or more
   int64_t most_in_a_cell = 0;
 };
 MultiCounts count_values(const std::vector<std::string_view>& texts, char separator, const MissingMarks& marks);

@@ -36,16 +36,19 @@ std::optional<std::vector<double>> sorted_numbers(const std::string& name, Cells
     const auto value = parse_double(cells.texts[i]);
     if (!value) {
       if (!demanded) return std::nullopt;
-      throw UserError(fmt::format("data row {}, column '{}': '{}' is not a number though the column is to be numeric. "
-                                  "Correct it, or add it to columns.{}.missing.", cells.rows[i] + 1, name, cells.texts[i], name));
+      throw UserError(
+          fmt::format("data row {}, column '{}': '{}' is not a number though the column is to be numeric. "
+                      "Correct it, or add it to columns.{}.missing.",
+                      cells.rows[i] + 1, name, cells.texts[i], name));
     }
     if (std::isinf(*value) && !infinite) infinite = i;
     if (!std::isnan(*value)) values.push_back(*value + 0.0);  // -0 becomes 0: equal numbers are then the same bits
   }
   if (infinite) {
-    throw UserError(fmt::format("data row {}, column '{}': '{}' is infinite, wanted finite numbers. Correct it, add it to "
-                                "columns.{}.missing, or set columns.{}.type = \"categorical\".",
-                                cells.rows[*infinite] + 1, name, cells.texts[*infinite], name, name));
+    throw UserError(
+        fmt::format("data row {}, column '{}': '{}' is infinite, wanted finite numbers. Correct it, add it to "
+                    "columns.{}.missing, or set columns.{}.type = \"categorical\".",
+                    cells.rows[*infinite] + 1, name, cells.texts[*infinite], name, name));
   }
   cells.missing += static_cast<int64_t>(cells.texts.size() - values.size());
   std::sort(values.begin(), values.end());
@@ -119,10 +122,11 @@ std::vector<double> exact_values(const std::string& name, std::span<const double
     if (count >= min_count && (mode == ExactValues::on || few || spike)) kept.emplace_back(value, count);
   });
   if (mode == ExactValues::on && static_cast<int64_t>(kept.size()) > most) {
-    throw UserError(fmt::format("column '{}' has {} different numbers in the training rows, more than table.max_categories = {}, but its "
-                                "exact values are on. Set columns.{}.exact_values = \"auto\", or raise columns.{}.min_count (now {}) or "
-                                "table.max_categories.",
-                                name, with_thousands(static_cast<int64_t>(kept.size())), most, name, name, min_count));
+    throw UserError(
+        fmt::format("column '{}' has {} different numbers in the training rows, more than table.max_categories = {}, but its "
+                    "exact values are on. Set columns.{}.exact_values = \"auto\", or raise columns.{}.min_count (now {}) or "
+                    "table.max_categories.",
+                    name, with_thousands(static_cast<int64_t>(kept.size())), most, name, name, min_count));
   }
   std::stable_sort(kept.begin(), kept.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<double> values;

@@ -35,9 +35,10 @@ void fit_numeric(Column& column, Field& field, std::span<const double> sorted, c
 // bins).
 std::vector<double> quantile_edges(std::span<const double> sorted, int64_t bins);
 
-// The values that get rows of their own beside the main field, by falling count (ties: ascending), each seen at least `min_count` times.
-// automatic: all when there are at most 1,000 different ones, each seen ten times on average; else those that make up a hundredth of
-// the rows each and ten rows (in a short table a hundredth is next to nothing). on: all; more than `most` are a UserError.
+// The values that get rows of their own beside the main field, by falling count (ties: ascending), each seen at least `min_count`
+// times. automatic: all when there are at most 1,000 different ones, each seen ten times on average; else those that make up a
+// hundredth of the rows each and ten rows (in a short table a hundredth is next to nothing). on: all; more than `most` are a
+// UserError.
 std::vector<double> exact_values(const std::string& name, std::span<const double> sorted, ExactValues mode, int64_t min_count,
                                  int64_t most);
 

@@ -12,9 +12,10 @@ namespace l0gm {
 namespace {
 
 void refuse_missing_label(const TextTable& table, int64_t label_column, int64_t row) {
-  throw UserError(fmt::format("data row {}: the label '{}' is missing (found '{}'). Fill it in or take the row out; if it is "
-                              "meant as a class, give the class another name.",
-                              row + 1, table.names()[static_cast<size_t>(label_column)], table.cell(row, label_column)));
+  throw UserError(
+      fmt::format("data row {}: the label '{}' is missing (found '{}'). Fill it in or take the row out; if it is "
+                  "meant as a class, give the class another name.",
+                  row + 1, table.names()[static_cast<size_t>(label_column)], table.cell(row, label_column)));
 }
 
 void sort_classes(std::vector<std::string>& classes) {
@@ -53,10 +54,11 @@ void check_labels(const TextTable& table, int64_t label_column, const std::vecto
     if (known.contains(label)) continue;
     if (marks.contains(label)) refuse_missing_label(table, label_column, row);
     const std::string where = part.empty() ? "" : fmt::format(" ({})", part);
-    throw UserError(fmt::format("data row {}{}: the label '{}' is '{}', a class that the training rows do not have; they have: "
-                                "{}.{} Correct it, or take rows of that class into training.",
-                                row + 1, where, table.names()[static_cast<size_t>(label_column)], label, list_some(classes),
-                                did_you_mean(label, classes)));
+    throw UserError(
+        fmt::format("data row {}{}: the label '{}' is '{}', a class that the training rows do not have; they have: "
+                    "{}.{} Correct it, or take rows of that class into training.",
+                    row + 1, where, table.names()[static_cast<size_t>(label_column)], label, list_some(classes),
+                    did_you_mean(label, classes)));
   }
 }
 

@@ -27,21 +27,24 @@ struct ColumnOptions {                      // columns.NAME.*
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("type", type, "`categorical`, `numeric`, `multi` (several values in a cell) or `ignore`; empty: inferred from the training rows");
+    v("type", type,
+      "`categorical`, `numeric`, `multi` (several values in a cell) or `ignore`; empty: inferred from the training rows");
     v("encoding", encoding, "numeric columns: `piecewise`, `plain` or `periodic`; empty: by the column's properties");
-    v("exact_values", exact_values, "numeric columns: single values as categories beside the encoding; unset: table.exact_values");
+    v("exact_values", exact_values,
+      "numeric columns: single values as categories beside the encoding; unset: table.exact_values");
     v("bins", bins, "number of quantile bins; 0: table.bins", at_least(0));
     v("min_count", min_count, "values seen less often share one rare value; 0: table.min_count", at_least(0));
-    v("hash_buckets", hash_buckets, "texts are hashed into so many rows (identifiers); 0: a vocabulary is kept", between(0, 1 << 28));
+    v("hash_buckets", hash_buckets, "texts are hashed into so many rows (identifiers); 0: a vocabulary is kept",
+      between(0, 1 << 28));
     v("separator", separator, "`multi` columns: one character between the values; empty: `|`");
     v("missing", missing, "further texts that mean missing in this column");
   }
 };
 
-struct TableOptions {                       // table.*
+struct TableOptions {  // table.*
   int64_t bins = 48;
   ExactValues exact_values = ExactValues::automatic;
-  int64_t min_count = 0;                    // 0: by the number of rows
+  int64_t min_count = 0;  // 0: by the number of rows
   int64_t max_categories = 100000;
   Statistics statistics = Statistics::none;
   int64_t max_pairs = 100;
@@ -50,13 +53,17 @@ struct TableOptions {                       // table.*
   template <class Visitor>
   void visit(Visitor& v) {
     v("bins", bins, "quantile bins of a numeric column", between(1, 100000));
-    v("exact_values", exact_values, "numeric columns: single values as categories beside the bins; `auto`: where a column has few values, each seen often, "
+    v("exact_values", exact_values,
+      "numeric columns: single values as categories beside the bins; `auto`: where a column has few values, each seen often, "
       "or values that make up a hundredth of the rows alone (those only)");
-    v("min_count", min_count, "values seen less often in training share one rare value; 0: texts a thousandth of the training rows, at most 10 (rare "
-      "texts are learned by heart, and a gate would keep their units), exact numbers 1", at_least(0));
+    v("min_count", min_count,
+      "values seen less often in training share one rare value; 0: texts a thousandth of the training rows, at most 10 (rare "
+      "texts are learned by heart, and a gate would keep their units), exact numbers 1",
+      at_least(0));
     v("max_categories", max_categories, "a column with more kept categories than this is hashed into so many rows", at_least(1));
     v("statistics", statistics, "out-of-fold target statistics as further inputs: of single columns, or also of pairs");
-    v("max_pairs", max_pairs, "most pairs of columns with statistics; the columns that tell most of the label are paired first", at_least(1));
+    v("max_pairs", max_pairs, "most pairs of columns with statistics; the columns that tell most of the label are paired first",
+      at_least(1));
     v("smoothing", smoothing, "rows that the prior weighs as much as in a target statistic", above(0));
   }
 };

@@ -46,7 +46,8 @@ Perturber::Perturber(const Schema& schema, const std::vector<std::string>& names
   const std::vector<int64_t> where = match_columns(names, schema);
   for (size_t i = 0; i < where.size(); ++i) {
     const Column& column = schema.columns[i];
-    places_.push_back({static_cast<size_t>(where[i]), column, MissingMarks(schema.missing_marks, column.missing_marks), perturbation_key(column.name)});
+    places_.push_back({static_cast<size_t>(where[i]), column, MissingMarks(schema.missing_marks, column.missing_marks),
+                       perturbation_key(column.name)});
   }
 }
 
@@ -80,10 +81,13 @@ void Perturber::change_number(int64_t row, const Place& place, std::string& cell
 
 void Perturber::apply(int64_t row, std::vector<std::string>& cells) const {
   switch (perturbation_.damage) {
-    case Damage::missing: return empty_some(row, cells);
-    case Damage::occlude: return empty_block(row, cells);
+    case Damage::missing:
+      return empty_some(row, cells);
+    case Damage::occlude:
+      return empty_block(row, cells);
     case Damage::noise:
-    case Damage::quantise: break;
+    case Damage::quantise:
+      break;
   }
   for (const Place& place : places_) change_number(row, place, cells[place.cell]);
 }
@@ -91,10 +95,10 @@ void Perturber::apply(int64_t row, std::vector<std::string>& cells) const {
 std::string write_numbered_rows(const TextTable& table, const std::vector<int64_t>& rows, const fs::path& path,
                                 const Perturber* perturber) {
   if (table.column(row_column) >= 0) {
-    throw UserError(
-        fmt::format("the table to be written to {} has a column called '{}', the name that exported and perturbed files use for the "
-                    "row's number. Rename the column.",
-                    path.string(), row_column));
+    throw UserError(fmt::format(
+        "the table to be written to {} has a column called '{}', the name that exported and perturbed files use for the "
+        "row's number. Rename the column.",
+        path.string(), row_column));
   }
   if (const fs::path folder = path.parent_path(); !folder.empty()) {
     std::error_code error;

@@ -47,7 +47,8 @@ void refuse_unused_numbers(const DataOptions& options, bool made) {
   if (made) return;
   refuse_number("split.seed", options.split.seed, SplitOptions().seed, own_split + " (train.seed picks one)");
   refuse_number("rows", options.rows, DataOptions().rows,
-                fmt::format("data.source = \"{}\" brings its own rows; only made datasets have as many as one asks for", options.source));
+                fmt::format("data.source = \"{}\" brings its own rows; only made datasets have as many as one asks for",
+                            options.source));
 }
 
 // What an own table does not draw needs no shares and no seed.
@@ -60,8 +61,10 @@ void refuse_unused_numbers_of_own(const DataOptions& options) {
     refuse_shares(options, reason);
     refuse_number("split.seed", options.split.seed, standard.seed, reason);
   }
-  if (!options.valid.empty()) refuse_number("split.valid", options.split.valid, standard.valid, "data.valid names a file for these rows");
-  if (!options.test.empty()) refuse_number("split.test", options.split.test, standard.test, "data.test names a file for these rows");
+  if (!options.valid.empty())
+    refuse_number("split.valid", options.split.valid, standard.valid, "data.valid names a file for these rows");
+  if (!options.test.empty())
+    refuse_number("split.test", options.split.test, standard.test, "data.test names a file for these rows");
   if (!options.valid.empty() && !options.test.empty()) {
     refuse_number("split.seed", options.split.seed, standard.seed, "data.valid and data.test name files, so nothing is drawn");
   }
@@ -217,7 +220,10 @@ TableDataset load_own(const DataOptions& options) {
 void write_split_json(const Schema& schema, const fs::path& folder) {
   std::vector<std::string> categorical, numeric;
   for (const Column& column : schema.columns) (column.type == ColumnType::numeric ? numeric : categorical).push_back(column.name);
-  const nlohmann::json json = {{"label", schema.label}, {"classes", schema.classes}, {"categorical", categorical}, {"numeric", numeric},
+  const nlohmann::json json = {{"label", schema.label},
+                               {"classes", schema.classes},
+                               {"categorical", categorical},
+                               {"numeric", numeric},
                                {"missing", schema.missing_marks}};
   write_file_atomically(folder / "split.json", json.dump(2) + "\n");
 }
@@ -230,10 +236,16 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
         "data.source is not set. Set it to a dataset's name (`l0gm data list`), or to csv or tsv for your own table.");
   }
   const CatalogueEntry& entry = catalogue_entry(options.source);
-  if (entry.modality != "table") throw UserError(fmt::format("data.source = \"{}\" is a {}, and a table is wanted here", entry.name, entry.modality));
-  for (const auto& [key, value] : {std::pair("graph", options.graph), {"edges", options.edges}, {"features", options.features}, {"labels", options.labels}}) {
-    if (!value.empty()) throw UserError(fmt::format("data.{} is '{}', but data.source = \"{}\" is a table. Remove data.{}, or set data.source to graph, ogb or npz.",
-                                                    key, value, options.source, key));
+  if (entry.modality != "table")
+    throw UserError(fmt::format("data.source = \"{}\" is a {}, and a table is wanted here", entry.name, entry.modality));
+  for (const auto& [key, value] : {std::pair("graph", options.graph),
+                                   {"edges", options.edges},
+                                   {"features", options.features},
+                                   {"labels", options.labels}}) {
+    if (!value.empty())
+      throw UserError(fmt::format(
+          "data.{} is '{}', but data.source = \"{}\" is a table. Remove data.{}, or set data.source to graph, ogb or npz.", key,
+          value, options.source, key));
   }
   const std::string protocol = protocol_of(entry, options.protocol);
   if (entry.own) {
@@ -271,8 +283,9 @@ void export_split(const TableDataset& dataset, const fs::path& folder) {
   write_numbered_rows(dataset.table, dataset.test, folder / "test.csv");
 }
 
-Schema export_table(const TableDataset& dataset, const TableOptions& options, const std::map<std::string, ColumnOptions>& column_options,
-                    const std::map<std::string, std::string>& types, const fs::path& folder) {
+Schema export_table(const TableDataset& dataset, const TableOptions& options,
+                    const std::map<std::string, ColumnOptions>& column_options, const std::map<std::string, std::string>& types,
+                    const fs::path& folder) {
   Schema schema = fit_schema(dataset.table, dataset.label, dataset.train, options, column_options, types);
   std::error_code ignored;
   fs::remove(folder / "perturbed.json", ignored);  // an earlier export's copies are not of these rows

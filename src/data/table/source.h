@@ -21,8 +21,9 @@ void export_split(const TableDataset& dataset, const std::filesystem::path& fold
 
 // The same and split.json beside them: label, classes, and which columns are used as what. That follows from the schema, which is
 // fitted to the training rows as a run does it, and returned.
-Schema export_table(const TableDataset& dataset, const TableOptions& options, const std::map<std::string, ColumnOptions>& column_options,
-                    const std::map<std::string, std::string>& types, const std::filesystem::path& folder);
+Schema export_table(const TableDataset& dataset, const TableOptions& options,
+                    const std::map<std::string, ColumnOptions>& column_options, const std::map<std::string, std::string>& types,
+                    const std::filesystem::path& folder);
 
 // The user's data.delimiter, or the source's own.
 char delimiter_of(const DataOptions& options);

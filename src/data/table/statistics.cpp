@@ -37,7 +37,8 @@ struct Training {
 
 Training::Training(const Schema& schema, const EncodedTable& rows)
     : table(rows), classes(schema.classes.size()), slots(slots_of_fields(schema)) {
-  if (rows.rows() == 0 || rows.labels.size() != rows.row_numbers.size()) throw std::logic_error("statistics: rows with labels are needed");
+  if (rows.rows() == 0 || rows.labels.size() != rows.row_numbers.size())
+    throw std::logic_error("statistics: rows with labels are needed");
   if (rows.code_slots != schema.code_slots()) throw std::logic_error("statistics: the rows were encoded with another schema");
   for (const int32_t label : rows.labels) {
     if (label < 0 || static_cast<size_t>(label) >= classes) throw std::logic_error("statistics: a label that is no class");
@@ -79,7 +80,8 @@ void count_keys(const Training& training, const Groups& groups, Visit visit) {
   }
 }
 
-// What the key of a field tells of the label, in nats (statistics.h). Summed by key, fold and class: in any order of rows the same bits.
+// What the key of a field tells of the label, in nats (statistics.h). Summed by key, fold and class: in any order of rows the
+// same bits.
 double information(const Schema& schema, const Training& training, int64_t field) {
   std::vector<double> prior;
   for (size_t c = 0; c < training.classes; ++c) prior.push_back(prior_of_class(schema, static_cast<int64_t>(c)));
@@ -100,8 +102,8 @@ double information(const Schema& schema, const Training& training, int64_t field
   return sum / static_cast<double>(training.table.rows());
 }
 
-// The values of a field in the order of rows, each as the number of those different from it that came before: equal for two columns
-// exactly when their values map one to one.
+// The values of a field in the order of rows, each as the number of those different from it that came before: equal for two
+// columns exactly when their values map one to one.
 std::vector<int32_t> partition(const Training& training, int64_t field) {
   const auto slot = static_cast<size_t>(training.slots[static_cast<size_t>(field)]);
   const auto width = static_cast<size_t>(training.table.code_slots);
@@ -133,7 +135,8 @@ std::vector<int64_t> key_fields(const Schema& schema, const Training& training) 
 }
 
 // Of the key fields those to pair, in the same order.
-std::vector<int64_t> fields_to_pair(const Schema& schema, const Training& training, const std::vector<int64_t>& fields, int64_t max_pairs) {
+std::vector<int64_t> fields_to_pair(const Schema& schema, const Training& training, const std::vector<int64_t>& fields,
+                                    int64_t max_pairs) {
   size_t wanted = 1;
   while (wanted < fields.size() && static_cast<int64_t>((wanted + 1) * wanted / 2) <= max_pairs) ++wanted;
   if (wanted >= fields.size()) return fields;
@@ -155,7 +158,8 @@ std::vector<int64_t> classes_with_odds(const Schema& schema) {
   std::vector<int64_t> classes(schema.classes.size());
   std::iota(classes.begin(), classes.end(), int64_t{0});
   if (classes.size() <= static_cast<size_t>(most_classes_with_odds)) return classes;
-  log_warning(fmt::format("table.statistics: of {} classes only the {} most frequent get log odds", classes.size(), most_classes_with_odds));
+  log_warning(fmt::format("table.statistics: of {} classes only the {} most frequent get log odds", classes.size(),
+                          most_classes_with_odds));
   std::stable_sort(classes.begin(), classes.end(), [&](int64_t a, int64_t b) {
     return schema.class_rows[static_cast<size_t>(a)] > schema.class_rows[static_cast<size_t>(b)];
   });
@@ -196,15 +200,16 @@ void count_statistic(const Training& training, const Groups& groups, bool two_cl
   statistic.class_counts.reserve(groups.keys.size() * (two_classes ? 1 : training.classes));
   count_keys(training, groups, [&](size_t, const KeyCounts& counts) {
     statistic.counts.push_back(counts.all_rows);
-    statistic.class_counts.insert(statistic.class_counts.end(), counts.all_of_class.begin() + (two_classes ? 1 : 0), counts.all_of_class.end());
+    statistic.class_counts.insert(statistic.class_counts.end(), counts.all_of_class.begin() + (two_classes ? 1 : 0),
+                                  counts.all_of_class.end());
   });
 }
 
 // The values of a statistic's fields outside the fold. All rows of one key and one fold share them: a cell.
 struct Cells {
-  std::vector<int64_t> rows;    // of each cell; by key, then fold
-  std::vector<double> values;   // cells x fields
-  std::vector<size_t> of_row;   // the cell of each training row
+  std::vector<int64_t> rows;   // of each cell; by key, then fold
+  std::vector<double> values;  // cells x fields
+  std::vector<size_t> of_row;  // the cell of each training row
 };
 
 // Rows encoded later are counted in all folds; nine of ten would stand out from them wherever counts differ little.
@@ -240,7 +245,8 @@ void fit_scale(const Cells& cells, std::span<Field> fields) {
   const auto rows = static_cast<double>(cells.of_row.size());
   for (size_t f = 0; f < fields.size(); ++f) {
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < cells.rows.size(); ++i) sum += static_cast<double>(cells.rows[i]) * cells.values[i * fields.size() + f];
+    for (size_t i = 0; i < cells.rows.size(); ++i)
+      sum += static_cast<double>(cells.rows[i]) * cells.values[i * fields.size() + f];
     fields[f].mean = sum / rows;
     for (size_t i = 0; i < cells.rows.size(); ++i) {
       const double distance = cells.values[i * fields.size() + f] - fields[f].mean;
@@ -263,7 +269,8 @@ void write_slopes(const Cells& cells, std::span<const Field> fields, size_t firs
 void widen_slopes(EncodedTable& table, int64_t slots) {
   if (table.slope_slots == slots) return;
   if (table.slope_slots != table.code_slots) throw std::logic_error("statistics: the rows have slopes of another schema");
-  const auto rows = static_cast<size_t>(table.rows()), before = static_cast<size_t>(table.slope_slots), after = static_cast<size_t>(slots);
+  const auto rows = static_cast<size_t>(table.rows()), before = static_cast<size_t>(table.slope_slots),
+             after = static_cast<size_t>(slots);
   std::vector<float> wide(rows * after);
   for (size_t row = 0; row < rows; ++row) std::copy_n(table.slopes.data() + row * before, before, wide.data() + row * after);
   table.slopes = std::move(wide);
@@ -272,11 +279,13 @@ void widen_slopes(EncodedTable& table, int64_t slots) {
 
 void check_size(const Schema& schema) {
   int64_t sum = 0;
-  for (const Statistic& statistic : schema.statistics) sum += static_cast<int64_t>(statistic.keys.size()) * schema.tracked_classes();
+  for (const Statistic& statistic : schema.statistics)
+    sum += static_cast<int64_t>(statistic.keys.size()) * schema.tracked_classes();
   if (sum <= most_class_counts) return;
-  throw UserError(fmt::format("table.statistics: {} classes of so many values make more than {} counts. "
-                              "Set table.max_pairs lower or table.statistics to columns or none, or raise table.min_count.",
-                              schema.classes.size(), most_class_counts));
+  throw UserError(
+      fmt::format("table.statistics: {} classes of so many values make more than {} counts. "
+                  "Set table.max_pairs lower or table.statistics to columns or none, or raise table.min_count.",
+                  schema.classes.size(), most_class_counts));
 }
 
 // Writes the out-of-fold slopes of all statistics; `fit`: the same schema, which gets counts, means and deviations first.
@@ -318,7 +327,8 @@ void fit_statistics(Schema& schema, EncodedTable& train, const TableOptions& opt
     schema.smoothing = options.smoothing;
     schema.class_rows.assign(schema.classes.size(), 0);
     for (const int32_t label : train.labels) ++schema.class_rows[static_cast<size_t>(label)];
-    if (std::count(schema.class_rows.begin(), schema.class_rows.end(), 0) > 0) throw std::logic_error("fit_statistics: a class has no rows");
+    if (std::count(schema.class_rows.begin(), schema.class_rows.end(), 0) > 0)
+      throw std::logic_error("fit_statistics: a class has no rows");
     const std::vector<int64_t> singles = key_fields(schema, training);
     for (const int64_t field : singles) schema.statistics.push_back({field, -1, {}, {}, {}});
     if (options.statistics == Statistics::pairs) {

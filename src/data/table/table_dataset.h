@@ -11,14 +11,14 @@ namespace l0gm {
 
 // A table with its label and split: what every source (catalogue, csv, generator) comes down to.
 struct TableDataset {
-  std::string name;                                 // for messages and the run's record: "adult/openml/0", "bank.csv"
+  std::string name;  // for messages and the run's record: "adult/openml/0", "bank.csv"
   TextTable table;
-  int64_t label = -1;                               // column
-  std::vector<int64_t> train, valid, test;          // row numbers of `table`
-  std::vector<std::string> planted;                 // made data: the columns that carry signal; else empty
-  double bayes_auc = 0;                             // made data: what the best possible model scores; else 0
+  int64_t label = -1;                       // column
+  std::vector<int64_t> train, valid, test;  // row numbers of `table`
+  std::vector<std::string> planted;         // made data: the columns that carry signal; else empty
+  double bayes_auc = 0;                     // made data: what the best possible model scores; else 0
   std::vector<FileStamp> files;
-  double bayes_nll = 0;                             // made data: as bayes_auc, where it is known; else 0
+  double bayes_nll = 0;  // made data: as bayes_auc, where it is known; else 0
 };
 
 }  // namespace l0gm

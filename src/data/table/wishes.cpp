@@ -17,7 +17,8 @@ bool asks_for_numbers(const ColumnOptions& options) {
 void check_names(const std::string& name, const Wish& wish) {
   const auto& known = enum_names<ColumnType>;
   if (!wish.type.empty() && std::find(known.begin(), known.end(), wish.type) == known.end()) {
-    throw UserError(fmt::format("column '{}': type '{}' is not known; use categorical, numeric, multi or ignore", name, wish.type));
+    throw UserError(
+        fmt::format("column '{}': type '{}' is not known; use categorical, numeric, multi or ignore", name, wish.type));
   }
   const std::string& encoding = wish.options.encoding;
   if (!encoding.empty() && encoding != "piecewise" && encoding != "plain" && encoding != "periodic") {
@@ -25,8 +26,9 @@ void check_names(const std::string& name, const Wish& wish) {
   }
   const std::string& separator = wish.options.separator;
   if (!separator.empty() && (separator.size() != 1 || !can_separate(separator[0]))) {
-    throw UserError(fmt::format("columns.{}.separator is '{}'; wanted one ASCII character that is no quote and no line end, as | or ;",
-                                name, separator));
+    throw UserError(
+        fmt::format("columns.{}.separator is '{}'; wanted one ASCII character that is no quote and no line end, as | or ;", name,
+                    separator));
   }
 }
 
@@ -58,19 +60,24 @@ Wish wish_for(const std::string& name, const std::map<std::string, ColumnOptions
 
 void check_wish(const std::string& name, const Wish& wish, ColumnType type, const TableOptions& options) {
   const auto refuse = [&](std::string_view what, ColumnType wanted) {
-    throw UserError(fmt::format("columns.{}.{} for {} columns, this one is {}; take it away or set columns.{}.type = \"{}\"", name, what,
-                                name_of_enum(wanted), name_of_enum(type), name, name_of_enum(wanted)));
+    throw UserError(fmt::format("columns.{}.{} for {} columns, this one is {}; take it away or set columns.{}.type = \"{}\"",
+                                name, what, name_of_enum(wanted), name_of_enum(type), name, name_of_enum(wanted)));
   };
-  if (type != ColumnType::numeric && asks_for_numbers(wish.options)) refuse("encoding, .bins and .exact_values are", ColumnType::numeric);
+  if (type != ColumnType::numeric && asks_for_numbers(wish.options))
+    refuse("encoding, .bins and .exact_values are", ColumnType::numeric);
   if (type != ColumnType::categorical && wish.options.hash_buckets > 0) refuse("hash_buckets is", ColumnType::categorical);
   if (type != ColumnType::multi && !wish.options.separator.empty()) refuse("separator is", ColumnType::multi);
   if (wish.options.hash_buckets > 0 && wish.options.min_count > 0) {
-    throw UserError(fmt::format("columns.{}.min_count is for columns that keep a vocabulary, this one is hashed; "
-                                "take it or columns.{}.hash_buckets away", name, name));
+    throw UserError(
+        fmt::format("columns.{}.min_count is for columns that keep a vocabulary, this one is hashed; "
+                    "take it or columns.{}.hash_buckets away",
+                    name, name));
   }
   if (type == ColumnType::numeric && wish.options.min_count > 0 && exact_values_of(wish, options) == ExactValues::off) {
-    throw UserError(fmt::format("columns.{}.min_count is for categories and exact values, but this column is numeric and its exact "
-                                "values are off; take it away or set columns.{}.exact_values = \"auto\"", name, name));
+    throw UserError(
+        fmt::format("columns.{}.min_count is for categories and exact values, but this column is numeric and its exact "
+                    "values are off; take it away or set columns.{}.exact_values = \"auto\"",
+                    name, name));
   }
 }
 

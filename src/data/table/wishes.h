@@ -14,8 +14,8 @@ struct Wish {
   ColumnOptions options;
 };
 
-// A type that is not given follows from options that only one type has. UserErrors: an unknown name, two that contradict each other,
-// a separator that cannot be one.
+// A type that is not given follows from options that only one type has. UserErrors: an unknown name, two that contradict each
+// other, a separator that cannot be one.
 Wish wish_for(const std::string& name, const std::map<std::string, ColumnOptions>& column_options,
               const std::map<std::string, std::string>& types);
 

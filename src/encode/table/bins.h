@@ -18,7 +18,8 @@ inline double position(double value, double low, double high) {
   return width > 0 ? (value * 0.5 - low * 0.5) / width : 0.0;
 }
 
-// How many of the ascending edges are at most `value`. No branch depends on the comparisons: which bin comes next cannot be guessed.
+// How many of the ascending edges are at most `value`. No branch depends on the comparisons: which bin comes next cannot be
+// guessed.
 inline size_t edges_up_to(std::span<const double> edges, double value) {
   const double* first = edges.data();
   size_t count = edges.size();

@@ -30,8 +30,9 @@ inline std::string_view trimmed(std::string_view text) {
   return !text.empty() && is_dark(text.front()) && is_dark(text.back()) ? text : trim(text);
 }
 
-// parse_double of what most numbers look like: up to 15 digits, perhaps a minus in front and a point between. The digits and the power of
-// ten are exact, so that their quotient is the nearest double. False, without a word on whether it is a number, for all other texts.
+// parse_double of what most numbers look like: up to 15 digits, perhaps a minus in front and a point between. The digits and the
+// power of ten are exact, so that their quotient is the nearest double. False, without a word on whether it is a number, for all
+// other texts.
 inline bool read_plain_number(std::string_view text, double& value) {
   constexpr size_t most_digits = 15;
   static constexpr std::array<double, most_digits + 1> powers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -69,7 +70,8 @@ constexpr int64_t most_slots = 1024;
 // What may stand between the values of a `multi` cell: one ASCII character that a table file does not use itself.
 constexpr bool can_separate(char c) { return c > 0 && c < 127 && c != '"' && c != '\n' && c != '\r'; }
 
-// Calls take(value) for each value of a cell that is not missing, trimmed, in order, repeated ones again; stops when it returns false.
+// Calls take(value) for each value of a cell that is not missing, trimmed, in order, repeated ones again; stops when it returns
+// false.
 template <class Take>
 void each_value(std::string_view cell, char separator, const MissingMarks& marks, const Take& take) {
   while (true) {

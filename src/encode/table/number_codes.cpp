@@ -6,7 +6,8 @@
 namespace l0gm {
 namespace {
 
-// The table may have this many entries, and so many more for each value, that a forged file cannot ask for much memory with few values.
+// The table may have this many entries, and so many more for each value, that a forged file cannot ask for much memory with few
+// values.
 constexpr double most_span = 65536, free_span = 256, span_per_value = 64;
 constexpr double most_whole = 0x1p53;  // below it whole numbers and their differences are exact
 

@@ -12,8 +12,8 @@ namespace l0gm {
 
 struct Field;
 
-// A numeric column with all its fields. What they say of each known value, one of its exact values, is computed once: a known value costs
-// one look-up and a copy. The fields must outlive it.
+// A numeric column with all its fields. What they say of each known value, one of its exact values, is computed once: a known
+// value costs one look-up and a copy. The fields must outlive it.
 class NumberColumn {
  public:
   explicit NumberColumn(size_t column) : column_(column) {}
@@ -23,8 +23,10 @@ class NumberColumn {
   size_t column() const { return column_; }
   void encode(double value, int32_t* codes, float* slopes) const {  // not a number: missing
     const int32_t known = known_.code(value);
-    const bool negative_zero = std::bit_cast<uint64_t>(value) == uint64_t{1} << 63;  // known as 0 is, but a slope may keep its sign
-    if (known == 1 || negative_zero) [[unlikely]] return encode_other(value, codes, slopes);
+    const bool negative_zero = std::bit_cast<uint64_t>(value) == uint64_t{1}
+                                                                     << 63;  // known as 0 is, but a slope may keep its sign
+    if (known == 1 || negative_zero) [[unlikely]]
+      return encode_other(value, codes, slopes);
     const CodeAndSlope* const row = rows_.data() + static_cast<size_t>(known) * width_;
     const int64_t* const slots = slots_.data();
     for (size_t i = 0; i < width_; ++i) {
@@ -37,12 +39,12 @@ class NumberColumn {
   void encode_other(double value, int32_t* codes, float* slopes) const;
   CodeAndSlope field_at(size_t i, double value) const;
 
-  size_t column_, width_ = 0;        // width: number of fields
-  NumberCodes known_;                // of its first exact field
-  std::vector<int64_t> slots_;       // per field
-  std::vector<CodeAndSlope> rows_;   // by code of that field x fields; nothing is kept for codes 0 and 1
+  size_t column_, width_ = 0;       // width: number of fields
+  NumberCodes known_;               // of its first exact field
+  std::vector<int64_t> slots_;      // per field
+  std::vector<CodeAndSlope> rows_;  // by code of that field x fields; nothing is kept for codes 0 and 1
   std::vector<const Field*> fields_;
-  std::vector<NumberCodes> exact_;   // per field; empty unless it is exact
+  std::vector<NumberCodes> exact_;  // per field; empty unless it is exact
 };
 
 }  // namespace l0gm

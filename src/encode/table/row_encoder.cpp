@@ -35,20 +35,21 @@ bool MissingMarks::among_marks(std::string_view cell) const {
 
 // Columns are sorted by what they ask for: three loops, in each of which all columns take the same way.
 struct RowEncoder::Tables {
-  Schema schema;  // columns point into it: it stays where it is
+  Schema schema;                    // columns point into it: it stays where it is
   std::vector<MissingMarks> marks;  // per column
   std::vector<CodeColumn> code_columns;
   std::vector<NumberColumn> number_columns;
   std::vector<SeveralColumn> several_columns;
-  std::vector<size_t> places;       // per column: where it stands among those of its kind
-  std::vector<int32_t> in_order;    // positions of cells that stand as the columns do
+  std::vector<size_t> places;     // per column: where it stands among those of its kind
+  std::vector<int32_t> in_order;  // positions of cells that stand as the columns do
   TextCodes classes;
   std::optional<StatisticEncoder> statistics;
 
   explicit Tables(Schema schema_);
   Tables(const Tables&) = delete;
   void add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields);
-  // Source says what the row holds: code(column), number(column index) and cell(column) for the three kinds, and counts what it leaves out.
+  // Source says what the row holds: code(column), number(column index) and cell(column) for the three kinds, and counts what it
+  // leaves out.
   template <class Source>
   void encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const;
 };
@@ -56,7 +57,8 @@ struct RowEncoder::Tables {
 RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes(schema.classes) {
   const std::vector<int64_t> slots = slots_of_fields(schema);
   std::vector<std::vector<std::pair<const Field*, int64_t>>> fields(schema.columns.size());  // those with codes, and their slots
-  for (size_t f = 0; f < slots.size() && schema.fields[f].kind != FieldKind::statistic; ++f) {  // statistics are behind all others
+  for (size_t f = 0; f < slots.size() && schema.fields[f].kind != FieldKind::statistic;
+       ++f) {  // statistics are behind all others
     fields[static_cast<size_t>(schema.fields[f].column)].emplace_back(&schema.fields[f], slots[f]);
   }
   for (size_t c = 0; c < fields.size(); ++c) add_column(c, fields[c]);
@@ -85,7 +87,8 @@ template <class Source>
 void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const {
   for (const CodeColumn& column : code_columns) {
     const int32_t code = source.code(column);
-    if (code == 1 && counts != nullptr && !column.hashed) [[unlikely]] ++counts->unseen[column.column];
+    if (code == 1 && counts != nullptr && !column.hashed) [[unlikely]]
+      ++counts->unseen[column.column];
     codes[column.slot] = code;
     slopes[column.slot] = 0.0F;
   }
@@ -102,7 +105,8 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 class TextSource {
  public:
-  TextSource(const std::string_view* cells, const int32_t* positions, const std::vector<MissingMarks>& marks, RowEncoder::Counts* counts)
+  TextSource(const std::string_view* cells, const int32_t* positions, const std::vector<MissingMarks>& marks,
+             RowEncoder::Counts* counts)
       : cells_(cells), positions_(positions), marks_(marks.data()), counts_(counts) {}
 
   int32_t code(const CodeColumn& column) const {
@@ -118,7 +122,8 @@ class TextSource {
       if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
       value = parsed.value_or(not_a_number);
     }
-    if (!marks_[column].contains(value)) [[likely]] return value;  // however the mark's number is spelled: -999 is -999.0
+    if (!marks_[column].contains(value)) [[likely]]
+      return value;  // however the mark's number is spelled: -999 is -999.0
     if (counts_ != nullptr) ++counts_->missing[column];
     return not_a_number;
   }
@@ -142,7 +147,8 @@ class TextSource {
 
 class NumberSource {
  public:
-  NumberSource(const double* numbers, const int32_t* positions, const std::vector<MissingMarks>& marks, RowEncoder::Counts* counts)
+  NumberSource(const double* numbers, const int32_t* positions, const std::vector<MissingMarks>& marks,
+               RowEncoder::Counts* counts)
       : numbers_(numbers), positions_(positions), marks_(marks.data()), counts_(counts) {}
 
   int32_t code(const CodeColumn& column) const {
@@ -150,8 +156,10 @@ class NumberSource {
   }
   double number(size_t column) const {
     double value = number_of(column);
-    if (marks_[column].contains(value)) [[unlikely]] value = not_a_number;
-    if (counts_ != nullptr && std::isnan(value)) [[unlikely]] ++counts_->missing[column];
+    if (marks_[column].contains(value)) [[unlikely]]
+      value = not_a_number;
+    if (counts_ != nullptr && std::isnan(value)) [[unlikely]]
+      ++counts_->missing[column];
     return value;
   }
   TextCell cell(const SeveralColumn& column) const { return column.from_number(number_of(column.column()), counts_); }
@@ -175,12 +183,14 @@ RowEncoder::Counts RowEncoder::empty_counts() const {
   return {zeros, zeros, zeros};
 }
 
-void RowEncoder::encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
+void RowEncoder::encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts,
+                        const int32_t* positions) const {
   if (positions == nullptr) positions = tables_->in_order.data();
   tables_->encode(TextSource(cells, positions, tables_->marks, counts), codes, slopes, counts);
 }
 
-void RowEncoder::encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts, const int32_t* positions) const {
+void RowEncoder::encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts,
+                                const int32_t* positions) const {
   if (positions == nullptr) positions = tables_->in_order.data();
   tables_->encode(NumberSource(numbers, positions, tables_->marks, counts), codes, slopes, counts);
 }

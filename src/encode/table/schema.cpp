@@ -46,19 +46,29 @@ Column column_from_json(const Json& json, std::string_view where) {
 Json field_to_json(const Field& field) {
   Json json = {{"name", field.name}, {"column", field.column}, {"kind", name_of_enum(field.kind)}};
   switch (field.kind) {
-    case FieldKind::categorical: json["vocabulary"] = field.vocabulary; break;
-    case FieldKind::exact: json["values"] = field.values; break;
-    case FieldKind::hashed: json["buckets"] = field.buckets; break;
+    case FieldKind::categorical:
+      json["vocabulary"] = field.vocabulary;
+      break;
+    case FieldKind::exact:
+      json["values"] = field.values;
+      break;
+    case FieldKind::hashed:
+      json["buckets"] = field.buckets;
+      break;
     case FieldKind::multi:
       json.update({{"vocabulary", field.vocabulary}, {"slots", field.slots}, {"separator", std::string(1, field.separator)}});
       break;
-    case FieldKind::piecewise: json["edges"] = field.edges; break;
+    case FieldKind::piecewise:
+      json["edges"] = field.edges;
+      break;
     case FieldKind::statistic:
       json["statistic"] = field.statistic;
       if (field.of_class >= 0) json["of_class"] = field.of_class;
       [[fallthrough]];
     case FieldKind::plain:
-    case FieldKind::periodic: json.update({{"mean", field.mean}, {"deviation", field.deviation}}); break;
+    case FieldKind::periodic:
+      json.update({{"mean", field.mean}, {"deviation", field.deviation}});
+      break;
   }
   return json;
 }
@@ -66,7 +76,8 @@ Json field_to_json(const Field& field) {
 std::vector<double> edges_from_json(const Json& json, std::string_view where) {
   std::vector<double> edges = numbers(json, where, "edges");
   if (edges.size() < 2) refuse(where, "'edges' must hold two numbers or more");
-  if (std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) != edges.end()) refuse(where, "'edges' do not increase");
+  if (std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) != edges.end())
+    refuse(where, "'edges' do not increase");
   return edges;
 }
 
@@ -79,7 +90,9 @@ std::vector<double> values_from_json(const Json& json, std::string_view where) {
 
 void check_kind(FieldKind kind, ColumnType type, std::string_view where) {
   const bool of_texts = kind == FieldKind::categorical || kind == FieldKind::hashed;
-  const ColumnType wanted = of_texts ? ColumnType::categorical : kind == FieldKind::multi ? ColumnType::multi : ColumnType::numeric;
+  const ColumnType wanted = of_texts                   ? ColumnType::categorical
+                            : kind == FieldKind::multi ? ColumnType::multi
+                                                       : ColumnType::numeric;
   if (kind == FieldKind::statistic || type == wanted) return;
   refuse(where, fmt::format("its kind is '{}', its column is not {}", name_of_enum(kind), name_of_enum(wanted)));
 }
@@ -122,7 +135,8 @@ Field field_from_json(const Json& json, std::string_view where, const std::vecto
 
 Json statistic_to_json(const Statistic& statistic, bool with_arrays) {
   Json json = {{"first", statistic.first}};
-  if (with_arrays) json.update({{"keys", statistic.keys}, {"counts", statistic.counts}, {"class_counts", statistic.class_counts}});
+  if (with_arrays)
+    json.update({{"keys", statistic.keys}, {"counts", statistic.counts}, {"class_counts", statistic.class_counts}});
   if (statistic.second >= 0) json["second"] = statistic.second;
   return json;
 }
@@ -164,8 +178,8 @@ Statistic statistic_from_json(const Json& json, std::string_view where, const Sc
   if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()) != keys.end()) refuse(where, "'keys' do not increase");
   const auto tracked = static_cast<size_t>(schema.tracked_classes());
   if (statistic.counts.size() != keys.size() || statistic.class_counts.size() != keys.size() * tracked) {
-    refuse(where, fmt::format("found {} keys, {} counts and {} counts of classes, wanted one count per key and {} of classes", keys.size(),
-                              statistic.counts.size(), statistic.class_counts.size(), tracked));
+    refuse(where, fmt::format("found {} keys, {} counts and {} counts of classes, wanted one count per key and {} of classes",
+                              keys.size(), statistic.counts.size(), statistic.class_counts.size(), tracked));
   }
   for (size_t i = 0; i < statistic.class_counts.size(); ++i) {
     if (statistic.class_counts[i] > statistic.counts[i / tracked]) refuse(where, "a class has more rows than its key");
@@ -198,7 +212,8 @@ void check_classes(const Schema& schema) {
   check_unique(schema.classes, "classes", "classes");
   if (schema.classes.size() < 2) refuse("classes", fmt::format("found {}, wanted two or more", schema.classes.size()));
   if (schema.class_rows.size() != schema.classes.size()) {
-    refuse("class_rows", fmt::format("found {}, wanted one for each of {} classes", schema.class_rows.size(), schema.classes.size()));
+    refuse("class_rows",
+           fmt::format("found {}, wanted one for each of {} classes", schema.class_rows.size(), schema.classes.size()));
   }
   int64_t total = 0;
   for (const int64_t rows : schema.class_rows) {
@@ -230,13 +245,19 @@ void check_whole(const Schema& schema) {
 int64_t Field::rows() const {
   switch (kind) {
     case FieldKind::categorical:
-    case FieldKind::multi: return static_cast<int64_t>(vocabulary.size()) + 2;
-    case FieldKind::exact: return static_cast<int64_t>(values.size()) + 2;
-    case FieldKind::hashed: return buckets + 1;
-    case FieldKind::piecewise: return static_cast<int64_t>(edges.size());  // bins + 1 = edges
+    case FieldKind::multi:
+      return static_cast<int64_t>(vocabulary.size()) + 2;
+    case FieldKind::exact:
+      return static_cast<int64_t>(values.size()) + 2;
+    case FieldKind::hashed:
+      return buckets + 1;
+    case FieldKind::piecewise:
+      return static_cast<int64_t>(edges.size());  // bins + 1 = edges
     case FieldKind::plain:
-    case FieldKind::periodic: return 2;
-    case FieldKind::statistic: break;
+    case FieldKind::periodic:
+      return 2;
+    case FieldKind::statistic:
+      break;
   }
   return 0;
 }
@@ -248,7 +269,8 @@ int64_t Schema::code_slots() const {
 }
 
 int64_t Schema::slope_slots() const {
-  return code_slots() + std::count_if(fields.begin(), fields.end(), [](const Field& field) { return field.kind == FieldKind::statistic; });
+  return code_slots() +
+         std::count_if(fields.begin(), fields.end(), [](const Field& field) { return field.kind == FieldKind::statistic; });
 }
 
 nlohmann::json Schema::to_json(bool with_statistic_arrays) const {

@@ -21,8 +21,8 @@ inline constexpr auto enum_names<ColumnType> = std::to_array<std::string_view>({
 
 enum class FieldKind { categorical, exact, hashed, multi, piecewise, plain, periodic, statistic };
 template <>
-inline constexpr auto enum_names<FieldKind> = std::to_array<std::string_view>(
-    {"categorical", "exact", "hashed", "multi", "piecewise", "plain", "periodic", "statistic"});
+inline constexpr auto enum_names<FieldKind> =
+    std::to_array<std::string_view>({"categorical", "exact", "hashed", "multi", "piecewise", "plain", "periodic", "statistic"});
 
 // One encoding of one column. Every value becomes a row number `code` in the field's own table of rows and, for numerics,
 // a `slope` factor:   embedding = row[code] + slope * direction[code].
@@ -38,30 +38,30 @@ inline constexpr auto enum_names<FieldKind> = std::to_array<std::string_view>(
 //   periodic     as plain; the encoder makes sines and cosines of the slope
 //   statistic    no code; slope = a target statistic of one or two other fields' codes, standardised, clipped to [-4, 4]
 struct Field {
-  std::string name;                        // the column's name, or with a suffix where a column has several encodings
-  int64_t column = 0;                      // index into Schema::columns; statistic of a pair: of the first field's column
+  std::string name;    // the column's name, or with a suffix where a column has several encodings
+  int64_t column = 0;  // index into Schema::columns; statistic of a pair: of the first field's column
   FieldKind kind = FieldKind::categorical;
-  std::vector<std::string> vocabulary;     // categorical, multi
-  std::vector<double> values;              // exact: by falling count (ties: ascending)
-  std::vector<double> edges;               // piecewise: bins + 1 strictly increasing edges
-  double mean = 0, deviation = 1;          // plain, periodic, statistic
-  int64_t buckets = 0;                     // hashed
-  int64_t slots = 1;                       // multi: values of a cell that are read
-  char separator = '|';                    // multi
-  int64_t statistic = -1;                  // statistic: index into Schema::statistics
-  int64_t of_class = -1;                   // statistic: whose log odds; -1: log(1 + rows) of the key
-  int64_t rows() const;                    // number of codes; statistic: 0
-  bool is_lookup() const {                 // a row per code and nothing else
+  std::vector<std::string> vocabulary;  // categorical, multi
+  std::vector<double> values;           // exact: by falling count (ties: ascending)
+  std::vector<double> edges;            // piecewise: bins + 1 strictly increasing edges
+  double mean = 0, deviation = 1;       // plain, periodic, statistic
+  int64_t buckets = 0;                  // hashed
+  int64_t slots = 1;                    // multi: values of a cell that are read
+  char separator = '|';                 // multi
+  int64_t statistic = -1;               // statistic: index into Schema::statistics
+  int64_t of_class = -1;                // statistic: whose log odds; -1: log(1 + rows) of the key
+  int64_t rows() const;                 // number of codes; statistic: 0
+  bool is_lookup() const {              // a row per code and nothing else
     return kind == FieldKind::categorical || kind == FieldKind::exact || kind == FieldKind::hashed;
   }
 };
 
 // How often each key (code of one field, or codes of two) occurs in training rows, and with which classes.
 struct Statistic {
-  int64_t first = 0, second = -1;          // fields; -1: a single one. key = code, or code of first * rows of second + code of second
-  std::vector<int64_t> keys;               // ascending
-  std::vector<int64_t> counts;             // per key
-  std::vector<int64_t> class_counts;       // keys x tracked classes (two classes: of class 1; more: of all)
+  int64_t first = 0, second = -1;     // fields; -1: a single one. key = code, or code of first * rows of second + code of second
+  std::vector<int64_t> keys;          // ascending
+  std::vector<int64_t> counts;        // per key
+  std::vector<int64_t> class_counts;  // keys x tracked classes (two classes: of class 1; more: of all)
 };
 
 struct Column {
@@ -74,23 +74,23 @@ struct Column {
 };
 
 struct Schema {
-  std::vector<Column> columns;              // the input columns that are used, in file order
-  std::vector<Field> fields;                // statistics behind all others
+  std::vector<Column> columns;  // the input columns that are used, in file order
+  std::vector<Field> fields;    // statistics behind all others
   std::vector<Statistic> statistics;
-  double smoothing = 10;                    // of statistics: rows that the prior weighs as much as
+  double smoothing = 10;  // of statistics: rows that the prior weighs as much as
   std::string label;
-  std::vector<std::string> classes;         // sorted: numerically when all are numbers, else by text
-  std::vector<int64_t> class_rows;          // training rows of each class
-  std::vector<std::string> missing_marks;   // cells (trimmed) that mean missing
+  std::vector<std::string> classes;        // sorted: numerically when all are numbers, else by text
+  std::vector<int64_t> class_rows;         // training rows of each class
+  std::vector<std::string> missing_marks;  // cells (trimmed) that mean missing
 
-  int64_t code_slots() const;               // codes of one encoded row: one per field, more for `multi`, none for statistics
-  int64_t slope_slots() const;              // slopes of one encoded row: the same and one per statistic field, at the end
+  int64_t code_slots() const;   // codes of one encoded row: one per field, more for `multi`, none for statistics
+  int64_t slope_slots() const;  // slopes of one encoded row: the same and one per statistic field, at the end
   int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }
 
   // Without statistic arrays: keys, counts and class_counts are left out, to be stored beside the JSON.
   nlohmann::json to_json(bool with_statistic_arrays = true) const;
-  // UserError when something is absent, of the wrong type or inconsistent. arrays: one per statistic, only keys, counts and class_counts
-  // filled, for those whose JSON has none; moved from.
+  // UserError when something is absent, of the wrong type or inconsistent. arrays: one per statistic, only keys, counts and
+  // class_counts filled, for those whose JSON has none; moved from.
   static Schema from_json(const nlohmann::json& json, std::vector<Statistic>* arrays = nullptr);
 };
 
@@ -105,7 +105,7 @@ inline std::vector<int64_t> slots_of_fields(const Schema& schema) {
   return slots;
 }
 
-inline const std::vector<std::string> default_missing_marks = {"",    "?",   "NA",   "N/A",  "na", "n/a",
+inline const std::vector<std::string> default_missing_marks = {"",    "?",   "NA",   "N/A",  "na",  "n/a",
                                                                "NaN", "nan", "null", "NULL", "None"};
 
 // Tells whether a trimmed cell means missing. Most cells are let through by their first character.
@@ -120,7 +120,9 @@ class MissingMarks {
   }
 
   // The same of a number that was not text: one that a mark spells, such as -999.
-  bool contains(double number) const { return !numbers_.empty() && std::find(numbers_.begin(), numbers_.end(), number) != numbers_.end(); }
+  bool contains(double number) const {
+    return !numbers_.empty() && std::find(numbers_.begin(), numbers_.end(), number) != numbers_.end();
+  }
 
  private:
   bool among_marks(std::string_view cell) const;
@@ -138,23 +140,24 @@ class RowEncoder {
   const Schema& schema() const;
   int64_t fields() const { return static_cast<int64_t>(schema().fields.size()); }
 
-  struct Counts {  // what a file brought that training had not seen; added up by the caller
-    std::vector<int64_t> unseen;      // per column: cells with a category not in the vocabulary (so also one too rare in training)
+  struct Counts {                 // what a file brought that training had not seen; added up by the caller
+    std::vector<int64_t> unseen;  // per column: cells with a category not in the vocabulary (so also one too rare in training)
     std::vector<int64_t> unreadable;  // per column: not a number though the column is numeric: read as missing
     std::vector<int64_t> missing;     // per column: marked as missing (the unreadable are not counted again)
   };
   Counts empty_counts() const;
 
-  // cells[i], or cells[positions[i]], belongs to schema().columns[i]; writes schema().code_slots() codes and schema().slope_slots() slopes.
-  // A cell without text (data() == nullptr) is missing, whatever the marks.
+  // cells[i], or cells[positions[i]], belongs to schema().columns[i]; writes schema().code_slots() codes and
+  // schema().slope_slots() slopes. A cell without text (data() == nullptr) is missing, whatever the marks.
   void encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts = nullptr,
               const int32_t* positions = nullptr) const;
-  // The same from numbers: a numeric column's value (NaN: missing), any other column's code as code_of gives it (NaN: missing; not a whole
-  // number or outside the field's codes: unseen, for hashed columns: missing, counted as unreadable). `multi`: its single value's code.
+  // The same from numbers: a numeric column's value (NaN: missing), any other column's code as code_of gives it (NaN: missing;
+  // not a whole number or outside the field's codes: unseen, for hashed columns: missing, counted as unreadable). `multi`: its
+  // single value's code.
   void encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts = nullptr,
                       const int32_t* positions = nullptr) const;
-  // The code of a text in a column that is not numeric (in its first field): 0 missing, 1 unseen, 2 … by vocabulary; hashed: 1 … by hash.
-  // `multi`: of a cell with a single value; several together are unseen.
+  // The code of a text in a column that is not numeric (in its first field): 0 missing, 1 unseen, 2 … by vocabulary; hashed: 1 …
+  // by hash. `multi`: of a cell with a single value; several together are unseen.
   int32_t code_of(size_t column, std::string_view text) const;
   int32_t class_of(std::string_view label) const;  // -1 when it is none of schema().classes
 

@@ -8,9 +8,7 @@
 
 namespace l0gm {
 
-KeyPlaces::KeyPlaces(int64_t expected) {
-  grow_to(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(expected, 4)) * 2));
-}
+KeyPlaces::KeyPlaces(int64_t expected) { grow_to(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(expected, 4)) * 2)); }
 
 void KeyPlaces::grow_to(uint64_t slots) {
   const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots));
@@ -101,8 +99,12 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
   for (size_t s = 0; s < schema.statistics.size(); ++s) {
     const Statistic& statistic = schema.statistics[s];
     const size_t keys = statistic.keys.size(), width = fields[s].size();
-    Table table{StatisticKey(schema, statistic, slots), KeyPlaces(static_cast<int64_t>(keys)), {}, std::vector<float>((keys + 2) * width, 0.0F),
-                {}, {}};
+    Table table{StatisticKey(schema, statistic, slots),
+                KeyPlaces(static_cast<int64_t>(keys)),
+                {},
+                std::vector<float>((keys + 2) * width, 0.0F),
+                {},
+                {}};
     const auto rows_of = [&](int64_t field) { return static_cast<size_t>(schema.fields[static_cast<size_t>(field)].rows()); };
     table.seen_first.resize(rows_of(statistic.first), false);
     if (statistic.second >= 0) table.seen_second.resize(rows_of(statistic.second), false);
@@ -116,7 +118,8 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
       const StatisticFormula formula(schema, field);
       const size_t place = tracked == 1 || field.of_class < 0 ? 0 : static_cast<size_t>(field.of_class);
       for (size_t k = 0; k < keys; ++k) {
-        table.values[k * width + i] = standardised(field, formula.value(statistic.counts[k], statistic.class_counts[k * tracked + place]));
+        table.values[k * width + i] =
+            standardised(field, formula.value(statistic.counts[k], statistic.class_counts[k * tracked + place]));
       }
       table.values[keys * width + i] = standardised(field, formula.value(0, 0));
       table.slopes.push_back(slots[fields[s][i]]);

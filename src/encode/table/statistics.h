@@ -7,7 +7,8 @@
 
 namespace l0gm {
 
-// The place of each of some keys: 0 for the first to come, 1 for the next … Open addressing: most look-ups touch one line of memory.
+// The place of each of some keys: 0 for the first to come, 1 for the next … Open addressing: most look-ups touch one line of
+// memory.
 class KeyPlaces {
  public:
   explicit KeyPlaces(int64_t expected = 0);
@@ -45,8 +46,8 @@ struct Groups {
 };
 Groups group_rows(const int32_t* codes, int64_t rows, int64_t code_slots, const StatisticKey& key);
 
-// What a statistic field says, before standardising, of a key that `rows` training rows have, `of_class` of them of the field's class:
-// log odds of the smoothed share less those of the prior, or log(1 + rows). Without rows: 0.
+// What a statistic field says, before standardising, of a key that `rows` training rows have, `of_class` of them of the field's
+// class: log odds of the smoothed share less those of the prior, or log(1 + rows). Without rows: 0.
 class StatisticFormula {
  public:
   StatisticFormula(const Schema& schema, const Field& field);
@@ -62,9 +63,9 @@ double prior_of_class(const Schema& schema, int64_t of_class);
 // (value - mean) / deviation, clipped to [-4, 4].
 float standardised(const Field& field, double value);
 
-// The slopes of all statistic fields of a row, from its codes. Keys that training never saw have no rows: the prior; but one with a code
-// that training never saw in its column (a missing value, a new category) says nothing and gets the mean.
-// Holds all it needs: the schema may move or go away.
+// The slopes of all statistic fields of a row, from its codes. Keys that training never saw have no rows: the prior; but one with
+// a code that training never saw in its column (a missing value, a new category) says nothing and gets the mean. Holds all it
+// needs: the schema may move or go away.
 class StatisticEncoder {
  public:
   explicit StatisticEncoder(const Schema& schema);
@@ -74,8 +75,8 @@ class StatisticEncoder {
   struct Table {  // of one statistic
     StatisticKey key;
     KeyPlaces places;
-    std::vector<int64_t> slopes;  // where each field's value goes
-    std::vector<float> values;    // keys x fields; behind them those of unseen keys, then those of unseen codes
+    std::vector<int64_t> slopes;                // where each field's value goes
+    std::vector<float> values;                  // keys x fields; behind them those of unseen keys, then those of unseen codes
     std::vector<bool> seen_first, seen_second;  // codes of training rows; second: empty without one
     bool unseen_code(const int32_t* codes) const {
       const auto seen = [](const std::vector<bool>& codes_seen, int32_t code) {

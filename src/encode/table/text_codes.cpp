@@ -67,7 +67,8 @@ const TextCodes::Slot& TextCodes::slot_of(std::string_view text, uint64_t hash) 
   for (uint64_t at = hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
     const Slot& slot = slots_[at];
     if (slot.code == 0) return slot;
-    if (slot.tag == tag && slot.size == text.size() && same_bytes(arena_.data() + slot.begin, text.data(), slot.size)) return slot;
+    if (slot.tag == tag && slot.size == text.size() && same_bytes(arena_.data() + slot.begin, text.data(), slot.size))
+      return slot;
   }
 }
 

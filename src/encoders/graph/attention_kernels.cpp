@@ -106,7 +106,8 @@ torch::Tensor dots(const Adjacency& adjacency, bool self, const torch::Tensor& g
   rows.x = x.const_data_ptr<T>();
   rows.dots = result.data_ptr<T>();
   const RowKernels<T>& kernels = row_kernels<T>();
-  for_rows(rows.offsets, adjacency.targets(), heads * rows.width, [&](int64_t begin, int64_t end) { kernels.dot(rows, begin, end); });
+  for_rows(rows.offsets, adjacency.targets(), heads * rows.width,
+           [&](int64_t begin, int64_t end) { kernels.dot(rows, begin, end); });
   if (self) result.narrow(0, edges, adjacency.targets()).copy_((gradient * own_rows(adjacency, x)).sum(2));
   return result;
 }
@@ -120,7 +121,8 @@ void softmax_back(const Edges<T>& of, const T* values, T* gradient, T* to_target
       T* sums = to_target + row * of.heads;
       std::fill(mean.begin(), mean.end(), T(0));
       of.for_edges_of(row, [&](int64_t place, int64_t) {
-        for (int64_t h = 0; h < of.heads; ++h) mean[static_cast<size_t>(h)] += values[place * of.heads + h] * gradient[place * of.heads + h];
+        for (int64_t h = 0; h < of.heads; ++h)
+          mean[static_cast<size_t>(h)] += values[place * of.heads + h] * gradient[place * of.heads + h];
       });
       of.for_edges_of(row, [&](int64_t place, int64_t source) {
         for (int64_t h = 0; h < of.heads; ++h) {
@@ -149,7 +151,8 @@ void sums_by_source(const Adjacency& adjacency, int64_t heads, const T* gradient
 }
 
 template <class T>
-ScoreGradients back(const Adjacency& adjacency, const AttentionScores& scores, const torch::Tensor& values, const torch::Tensor& gradient) {
+ScoreGradients back(const Adjacency& adjacency, const AttentionScores& scores, const torch::Tensor& values,
+                    const torch::Tensor& gradient) {
   const Edges<T> of(adjacency, scores);
   ScoreGradients result = {at::zeros_like(scores.target), at::zeros_like(scores.source)};
   softmax_back(of, values.const_data_ptr<T>(), gradient.data_ptr<T>(), result.target.data_ptr<T>());
@@ -161,15 +164,18 @@ ScoreGradients back(const Adjacency& adjacency, const AttentionScores& scores, c
 }  // namespace
 
 torch::Tensor attention_by_kernels(const Adjacency& adjacency, const AttentionScores& scores) {
-  return scores.target.scalar_type() == torch::kFloat64 ? attention<double>(adjacency, scores) : attention<float>(adjacency, scores);
+  return scores.target.scalar_type() == torch::kFloat64 ? attention<double>(adjacency, scores)
+                                                        : attention<float>(adjacency, scores);
 }
 
-torch::Tensor attention_dots_by_kernels(const Adjacency& adjacency, bool self, const torch::Tensor& gradient, const torch::Tensor& x) {
-  return x.scalar_type() == torch::kFloat64 ? dots<double>(adjacency, self, gradient, x) : dots<float>(adjacency, self, gradient, x);
+torch::Tensor attention_dots_by_kernels(const Adjacency& adjacency, bool self, const torch::Tensor& gradient,
+                                        const torch::Tensor& x) {
+  return x.scalar_type() == torch::kFloat64 ? dots<double>(adjacency, self, gradient, x)
+                                            : dots<float>(adjacency, self, gradient, x);
 }
 
-ScoreGradients scores_back_by_kernels(const Adjacency& adjacency, const AttentionScores& scores, const torch::Tensor& attention_values,
-                                      torch::Tensor gradient) {
+ScoreGradients scores_back_by_kernels(const Adjacency& adjacency, const AttentionScores& scores,
+                                      const torch::Tensor& attention_values, torch::Tensor gradient) {
   return gradient.scalar_type() == torch::kFloat64 ? back<double>(adjacency, scores, attention_values, gradient)
                                                    : back<float>(adjacency, scores, attention_values, gradient);
 }

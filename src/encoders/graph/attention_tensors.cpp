@@ -55,12 +55,14 @@ torch::Tensor attention_by_tensors(const Adjacency& adjacency, const AttentionSc
   return values;
 }
 
-torch::Tensor attention_dots_by_tensors(const Adjacency& adjacency, bool self, const torch::Tensor& gradient, const torch::Tensor& x) {
+torch::Tensor attention_dots_by_tensors(const Adjacency& adjacency, bool self, const torch::Tensor& gradient,
+                                        const torch::Tensor& x) {
   torch::Tensor dots = at::empty({adjacency.edges() + (self ? adjacency.targets() : 0), x.size(1)}, x.options());
   if (self) self_part(adjacency, dots).copy_((gradient * own_rows(adjacency, x)).sum(2));
-  for_edge_blocks(adjacency, 3 * x.size(1) * x.size(2), [&](int64_t begin, int64_t end, const torch::Tensor& to, const torch::Tensor& from) {
-    dots.narrow(0, begin, end - begin).copy_((gradient.index_select(0, to) * x.index_select(0, from)).sum(2));
-  });
+  for_edge_blocks(adjacency, 3 * x.size(1) * x.size(2),
+                  [&](int64_t begin, int64_t end, const torch::Tensor& to, const torch::Tensor& from) {
+                    dots.narrow(0, begin, end - begin).copy_((gradient.index_select(0, to) * x.index_select(0, from)).sum(2));
+                  });
   return dots;
 }
 
@@ -81,7 +83,8 @@ ScoreGradients scores_back_by_tensors(const Adjacency& adjacency, const Attentio
   }
   for_edge_blocks(adjacency, 5 * heads, [&](int64_t begin, int64_t end, const torch::Tensor& to, const torch::Tensor& from) {
     torch::Tensor part = gradient.narrow(0, begin, end - begin);
-    part.sub_(attention.narrow(0, begin, end - begin) * mean.index_select(0, to)).mul_(steepness(sum_of_scores(scores, to, from), scores.slope));
+    part.sub_(attention.narrow(0, begin, end - begin) * mean.index_select(0, to))
+        .mul_(steepness(sum_of_scores(scores, to, from), scores.slope));
     result.target.index_add_(0, to, part);
     result.source.index_add_(0, from, part);
   });

@@ -44,8 +44,8 @@ torch::Tensor ChannelNorm::forward_relu(const torch::Tensor& x) {
   const bool floats = x.is_cuda() && x.scalar_type() == torch::kFloat32 && x.is_contiguous();
   if (kind_ == Norm::layer && floats && !c10::GradMode::is_enabled() && cuda::can_norm_rows(x.size(1))) {
     torch::Tensor y = at::empty_like(x);
-    cuda::norm_rows({x.size(0), x.size(1), static_cast<float>(epsilon), x.const_data_ptr<float>(), weight_.const_data_ptr<float>(),
-                     bias_.const_data_ptr<float>(), y.data_ptr<float>()},
+    cuda::norm_rows({x.size(0), x.size(1), static_cast<float>(epsilon), x.const_data_ptr<float>(),
+                     weight_.const_data_ptr<float>(), bias_.const_data_ptr<float>(), y.data_ptr<float>()},
                     cuda::current_stream(x.device().index()));
     cuda::check_launch();
     return y;

@@ -23,7 +23,8 @@ torch::Tensor LayerRows::times_at_targets(const torch::Tensor& weight, const Adj
     const torch::Tensor y = targets_of(times(weight));
     return onto.defined() ? y + onto : y;
   }
-  return onto.defined() ? at::addmm(onto, targets_of(rows.dense), scaled(weight)) : at::mm(targets_of(rows.dense), scaled(weight));
+  return onto.defined() ? at::addmm(onto, targets_of(rows.dense), scaled(weight))
+                        : at::mm(targets_of(rows.dense), scaled(weight));
 }
 
 torch::Tensor glorot(int64_t inputs, int64_t outputs) {
@@ -65,13 +66,15 @@ class LinearConvolution : public Convolution {
   torch::Tensor weight_, bias_;
 };
 
-// Whichever side of the weights is narrower is what passes along the edges. Sparse attributes are multiplied first: that makes them dense.
+// Whichever side of the weights is narrower is what passes along the edges. Sparse attributes are multiplied first: that makes
+// them dense.
 bool aggregates_first(const LayerRows& x, int64_t outputs) { return x.rows.dense.defined() && x.width() <= outputs; }
 
 // D^-1/2 (A + I) D^-1/2 x W + b (Kipf and Welling, 2017).
 class GcnConvolution : public LinearConvolution {
  public:
-  GcnConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options) : LinearConvolution(inputs, outputs), options_(options) {}
+  GcnConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options)
+      : LinearConvolution(inputs, outputs), options_(options) {}
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
     if (x.propagated.defined()) return at::addmm(bias_, x.propagated, x.scaled(weight_));
     if (aggregates_first(x, outputs())) return at::addmm(bias_, aggregated(block, x.rows.dense), x.scaled(weight_));
@@ -98,7 +101,8 @@ class GcnConvolution : public LinearConvolution {
   ConvolutionOptions options_;
 };
 
-// mean (or maximum) over neighbours W_neighbour + x W_root + b (Hamilton et al., 2017); pool: the maximum of relu(x W_pool + b_pool).
+// mean (or maximum) over neighbours W_neighbour + x W_root + b (Hamilton et al., 2017); pool: the maximum of relu(x W_pool +
+// b_pool).
 class SageConvolution : public Convolution {
  public:
   SageConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options, int64_t pool_width) : options_(options) {
@@ -160,13 +164,16 @@ class SageConvolution : public Convolution {
         return {mean(block, x.messages.defined() ? x.messages : messages_of(x)), {}};
       case Aggregate::max: {
         if (!x.rows.dense.defined()) {
-          throw UserError("graph.aggregate = max compares attributes, and these are stored sparse: set graph.features = \"standard\", which makes them "
-                          "dense, or graph.aggregate = \"pool\"");
+          throw UserError(
+              "graph.aggregate = max compares attributes, and these are stored sparse: set graph.features = \"standard\", which "
+              "makes them "
+              "dense, or graph.aggregate = \"pool\"");
         }
         const torch::Tensor input = x.factor.defined() ? x.rows.dense * x.factor : x.rows.dense;
         return {propagate_max(block, input), neighbour_};
       }
-      case Aggregate::pool: return {propagate_max(block, x.messages.defined() ? x.messages : messages_of(x)), neighbour_};
+      case Aggregate::pool:
+        return {propagate_max(block, x.messages.defined() ? x.messages : messages_of(x)), neighbour_};
     }
     return {};
   }
@@ -179,13 +186,17 @@ class SageConvolution : public Convolution {
 std::shared_ptr<Convolution> make_gat(int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
                                       const std::vector<int64_t>& narrowed_heads);  // gat.cpp
 
-std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
-                                              const NarrowedOutputs& narrowed) {
+std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs,
+                                              const ConvolutionOptions& options, const NarrowedOutputs& narrowed) {
   switch (kind) {
-    case ConvolutionKind::linear: return std::make_shared<LinearConvolution>(inputs, outputs);
-    case ConvolutionKind::gcn: return std::make_shared<GcnConvolution>(inputs, outputs, options);
-    case ConvolutionKind::sage: return std::make_shared<SageConvolution>(inputs, outputs, options, narrowed.pool);
-    case ConvolutionKind::gat: return make_gat(inputs, outputs, options, narrowed.heads);
+    case ConvolutionKind::linear:
+      return std::make_shared<LinearConvolution>(inputs, outputs);
+    case ConvolutionKind::gcn:
+      return std::make_shared<GcnConvolution>(inputs, outputs, options);
+    case ConvolutionKind::sage:
+      return std::make_shared<SageConvolution>(inputs, outputs, options, narrowed.pool);
+    case ConvolutionKind::gat:
+      return make_gat(inputs, outputs, options, narrowed.heads);
   }
   return nullptr;
 }

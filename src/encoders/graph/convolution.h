@@ -16,7 +16,7 @@ struct LayerRows {
   AttributeRows rows;
   torch::Tensor factor;      // [width]: what each input is multiplied with (a gate on the input); undefined: 1
   torch::Tensor propagated;  // the rows after this layer's aggregation, computed ahead and without the factor; undefined: not
-  torch::Tensor messages;    // what passes along the edges, for who computes a layer in several blocks; undefined: each computes it
+  torch::Tensor messages;  // what passes along the edges, for who computes a layer in several blocks; undefined: each computes it
 
   int64_t width() const { return rows.width(); }
   torch::Tensor scaled(const torch::Tensor& weight) const { return factor.defined() ? weight * factor.unsqueeze(1) : weight; }
@@ -44,7 +44,8 @@ struct NarrowedOutputs {
 class Convolution : public torch::nn::Module {
  public:
   // `place`: of attention dropout, in training only.
-  virtual torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass, int64_t place) = 0;
+  virtual torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass,
+                                int64_t place) = 0;
   // What LayerRows::propagated holds; undefined where this layer does not aggregate first.
   virtual torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>&, const LayerRows&) const { return {}; }
   // What LayerRows::messages holds; undefined where the rows themselves pass.
@@ -61,8 +62,8 @@ class Convolution : public torch::nn::Module {
 enum class ConvolutionKind { linear, gcn, sage, gat };
 template <>
 inline constexpr auto enum_names<ConvolutionKind> = std::to_array<std::string_view>({"mlp", "gcn", "sage", "gat"});
-std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
-                                              const NarrowedOutputs& narrowed = {});
+std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs,
+                                              const ConvolutionOptions& options, const NarrowedOutputs& narrowed = {});
 
 // Weights [inputs, outputs] as Glorot and Bengio start them.
 torch::Tensor glorot(int64_t inputs, int64_t outputs);

@@ -9,9 +9,11 @@
 
 namespace l0gm {
 
-// Edge by edge with torch's own operations: what other devices than the processor do. They run everywhere, so that tests compare them.
+// Edge by edge with torch's own operations: what other devices than the processor do. They run everywhere, so that tests compare
+// them.
 
-// work(begin, end, targets, sources): the nodes of edges begin … end - 1, int64. `numbers`: of one edge, at the same time in memory.
+// work(begin, end, targets, sources): the nodes of edges begin … end - 1, int64. `numbers`: of one edge, at the same time in
+// memory.
 template <class Work>
 void for_edge_blocks(const Adjacency& adjacency, int64_t numbers, const Work& work) {
   const QuietTorch quiet;

@@ -13,14 +13,15 @@ namespace {
 
 constexpr double negative_slope = 0.2;
 
-// Attention over the neighbours and the node itself (Velickovic et al., 2018). Scores are computed from the layer's input, x (W a), which is
-// the same number as (x W) a and stays computable when channels of W are gone.
+// Attention over the neighbours and the node itself (Velickovic et al., 2018). Scores are computed from the layer's input, x (W
+// a), which is the same number as (x W) a and stays computable when channels of W are gone.
 class GatConvolution : public Convolution {
  public:
   GatConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options, const std::vector<int64_t>& narrowed_heads)
       : options_(options), widths_(narrowed_heads), folded_(!narrowed_heads.empty()) {
     if (!folded_ && outputs % options.heads != 0) {
-      throw UserError(fmt::format("graph.heads = {} does not divide a layer's {} channels (model.hidden, graph.last_width)", options.heads, outputs));
+      throw UserError(fmt::format("graph.heads = {} does not divide a layer's {} channels (model.hidden, graph.last_width)",
+                                  options.heads, outputs));
     }
     const int64_t width = outputs / options.heads;
     weight_ = register_parameter("weight", glorot(inputs, outputs));
@@ -30,7 +31,8 @@ class GatConvolution : public Convolution {
     if (!folded_) widths_.assign(static_cast<size_t>(options.heads), width);
   }
 
-  torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass, int64_t place) override {
+  torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass,
+                        int64_t place) override {
     const torch::Tensor h = x.messages.defined() ? x.messages : messages_of(x);
     const torch::Tensor target = x.times_at_targets(score_weights(target_), *block), source = x.times(score_weights(source_));
     torch::Tensor keep;
@@ -79,12 +81,13 @@ class GatConvolution : public Convolution {
     const int64_t heads = attention.size(0);
     return (weight_.view({weight_.size(0), heads, -1}) * attention.unsqueeze(0)).sum(2);
   }
-  torch::Tensor attended(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& h, const torch::Tensor& target, const torch::Tensor& source,
-                         const torch::Tensor& keep) const {
+  torch::Tensor attended(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& h, const torch::Tensor& target,
+                         const torch::Tensor& source, const torch::Tensor& keep) const {
     const int64_t heads = options_.heads, first = widths_[0];
     const bool equal = std::all_of(widths_.begin(), widths_.end(), [&](int64_t width) { return width == first; });
     if (equal && first > 0) {
-      return propagate_attention(block, h.view({h.size(0), heads, first}), target, source, negative_slope, options_.self_loops, keep)
+      return propagate_attention(block, h.view({h.size(0), heads, first}), target, source, negative_slope, options_.self_loops,
+                                 keep)
           .reshape({target.size(0), heads * first});
     }
     std::vector<torch::Tensor> parts;  // heads that lost different numbers of channels
@@ -93,8 +96,9 @@ class GatConvolution : public Convolution {
       const int64_t width = widths_[static_cast<size_t>(head)];
       if (width == 0) continue;
       const torch::Tensor part = h.narrow(1, begin, width).unsqueeze(1).contiguous();
-      parts.push_back(propagate_attention(block, part, target.narrow(1, head, 1).contiguous(), source.narrow(1, head, 1).contiguous(), negative_slope,
-                                          options_.self_loops, keep.defined() ? keep.narrow(1, head, 1).contiguous() : keep)
+      parts.push_back(propagate_attention(block, part, target.narrow(1, head, 1).contiguous(),
+                                          source.narrow(1, head, 1).contiguous(), negative_slope, options_.self_loops,
+                                          keep.defined() ? keep.narrow(1, head, 1).contiguous() : keep)
                           .squeeze(1));
       begin += width;
     }
@@ -109,7 +113,8 @@ class GatConvolution : public Convolution {
 
 }  // namespace
 
-std::shared_ptr<Convolution> make_gat(int64_t inputs, int64_t outputs, const ConvolutionOptions& options, const std::vector<int64_t>& narrowed_heads) {
+std::shared_ptr<Convolution> make_gat(int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
+                                      const std::vector<int64_t>& narrowed_heads) {
   return std::make_shared<GatConvolution>(inputs, outputs, options, narrowed_heads);
 }
 

@@ -22,7 +22,8 @@ InterfaceUnits blocks_of(int64_t width, int64_t blocks, const std::string& what)
     index[static_cast<size_t>(d)] = d * count / width;
     cost[static_cast<size_t>(d * count / width)] += 1;
   }
-  return {at::tensor(cost, torch::kFloat32), at::tensor(index, torch::kInt64), [what](int64_t unit) { return fmt::format("{} block {}", what, unit); }};
+  return {at::tensor(cost, torch::kFloat32), at::tensor(index, torch::kInt64),
+          [what](int64_t unit) { return fmt::format("{} block {}", what, unit); }};
 }
 
 }  // namespace
@@ -32,9 +33,11 @@ GraphEncoder::GraphEncoder(GraphShape shape) : shape_(std::move(shape)) {
     const int64_t inputs = i == 0 ? shape_.attributes : shape_.widths[i - 1], outputs = shape_.widths[i];
     const NarrowedOutputs left = shape_.narrowed.empty() ? NarrowedOutputs{} : shape_.narrowed.at(i);
     Layer layer;
-    layer.convolution = register_module(fmt::format("convolution{}", i), make_convolution(shape_.kind, inputs, outputs, shape_.convolution, left));
+    layer.convolution = register_module(fmt::format("convolution{}", i),
+                                        make_convolution(shape_.kind, inputs, outputs, shape_.convolution, left));
     layer.norm = register_module(fmt::format("norm{}", i), std::make_shared<ChannelNorm>(shape_.norm_of(i), outputs));
-    if (shape_.residual == Residual::linear) layer.residual = register_parameter(fmt::format("residual{}", i), glorot(inputs, outputs));
+    if (shape_.residual == Residual::linear)
+      layer.residual = register_parameter(fmt::format("residual{}", i), glorot(inputs, outputs));
     layers_.push_back(layer);
   }
 }
@@ -56,17 +59,22 @@ std::vector<std::shared_ptr<GateSite>> GraphEncoder::make_sites(const GateOption
   };
   if (options.attach == Attach::input) {
     if (options.unit == UnitKind::fine || options.logits == LogitKind::instance) {
-      throw UserError("gate.attach = input gates the attributes of all nodes alike: gate.unit is dimension or group, gate.logits global or static");
+      throw UserError(
+          "gate.attach = input gates the attributes of all nodes alike: gate.unit is dimension or group, gate.logits global or "
+          "static");
     }
     const bool groups = options.unit == UnitKind::group;
-    InterfaceUnits units = groups ? blocks_of(shape_.attributes, shape_.blocks, "attribute")
-                                  : InterfaceUnits{at::ones({shape_.attributes}), {}, [names = shape_.attribute_names](int64_t unit) {
-                                      return names.at(static_cast<size_t>(unit));
-                                    }};
+    InterfaceUnits units =
+        groups ? blocks_of(shape_.attributes, shape_.blocks, "attribute")
+               : InterfaceUnits{at::ones({shape_.attributes}), {}, [names = shape_.attribute_names](int64_t unit) {
+                                  return names.at(static_cast<size_t>(unit));
+                                }};
     if (units.index.defined()) units.index = unit_of_attribute_ = register_buffer("unit_of_attribute", units.index);
     input_site_ = site("input", units, shape_.attributes);
     const bool sized = static_cast<int64_t>(shape_.attribute_sizes.size()) == shape_.attributes;
-    attribute_sizes_ = register_buffer("attribute_sizes", (sized ? at::tensor(shape_.attribute_sizes).clamp_min(1e-6) : at::ones({shape_.attributes})).unsqueeze(0));
+    attribute_sizes_ = register_buffer(
+        "attribute_sizes",
+        (sized ? at::tensor(shape_.attribute_sizes).clamp_min(1e-6) : at::ones({shape_.attributes})).unsqueeze(0));
     shared_input_gate_ = options.noise == Noise::batch;
     return {input_site_};
   }
@@ -83,23 +91,28 @@ LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
   LayerRows x{batch.attributes, {}, batch.propagated, {}};
   if (input_site_ == nullptr) return x;
   if (shared_input_gate_ || !is_training()) {
-    // A row that says how large each attribute is on the whole; what the gate leaves of it is the factor. One row: one draw for all nodes.
+    // A row that says how large each attribute is on the whole; what the gate leaves of it is the factor. One row: one draw for
+    // all nodes.
     const torch::Tensor left = pass.apply(*input_site_, attribute_sizes_, {}, at::zeros({1}, batch.input_ids.options()));
     // Evaluation takes the gates themselves: sizes, which a loaded run does not know, must not leave their rounding in them.
     const torch::Tensor& gates = pass.records().back().gated.gates;
-    x.factor = is_training() || !gates.defined() ? (left / attribute_sizes_).squeeze(0) : gates.reshape({-1}).to(left.scalar_type());
+    x.factor =
+        is_training() || !gates.defined() ? (left / attribute_sizes_).squeeze(0) : gates.reshape({-1}).to(left.scalar_type());
     return x;
   }
   if (!x.rows.dense.defined()) {
-    throw UserError("gate.attach = input with gate.noise = example draws for every node and attribute, and these attributes are stored sparse: set "
-                    "gate.noise = batch");
+    throw UserError(
+        "gate.attach = input with gate.noise = example draws for every node and attribute, and these attributes are stored "
+        "sparse: set "
+        "gate.noise = batch");
   }
   x.rows.dense = pass.apply(*input_site_, x.rows.dense, {}, batch.input_ids);
   x.propagated = torch::Tensor();
   return x;
 }
 
-torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, GatePass& pass) {
+torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x,
+                                     GatePass& pass) {
   const Layer& layer = layers_[index];
   const torch::Tensor y = layer.convolution->forward(block, x, pass, attention_place + static_cast<int64_t>(index));
   if (!layer.residual.defined()) return y;
@@ -119,7 +132,8 @@ torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
   LayerRows x = input(batch, pass);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const bool passes = shape_.kind != ConvolutionKind::linear;
-    const torch::Tensor y = finish(i, convolve(i, passes ? batch.blocks[i] : nullptr, x, pass), passes ? batch.output_ids[i] : batch.input_ids, pass);
+    const torch::Tensor y =
+        finish(i, convolve(i, passes ? batch.blocks[i] : nullptr, x, pass), passes ? batch.output_ids[i] : batch.input_ids, pass);
     x = LayerRows{{y, nullptr}, {}, {}, {}};
   }
   return batch.examples.defined() ? x.rows.dense.index_select(0, batch.examples) : x.rows.dense;
@@ -203,7 +217,8 @@ void GraphEncoder::narrow_inputs(const torch::Tensor& kept, const torch::Tensor&
   if (first.residual.defined()) keep_inputs(first.residual, kept, values);
   const torch::Tensor on_host = kept.cpu();
   std::vector<std::string> names;
-  for (int64_t i = 0; i < on_host.size(0); ++i) names.push_back(shape_.attribute_names.at(static_cast<size_t>(on_host[i].item<int64_t>())));
+  for (int64_t i = 0; i < on_host.size(0); ++i)
+    names.push_back(shape_.attribute_names.at(static_cast<size_t>(on_host[i].item<int64_t>())));
   shape_.attribute_names = std::move(names);
   shape_.attributes = kept.size(0);
   input_site_ = nullptr;

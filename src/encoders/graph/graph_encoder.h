@@ -12,7 +12,7 @@ namespace l0gm {
 struct GraphShape {
   int64_t attributes = 0;
   std::vector<std::string> attribute_names;
-  std::vector<int64_t> widths;        // of each layer; the last is the interface
+  std::vector<int64_t> widths;  // of each layer; the last is the interface
   ConvolutionKind kind = ConvolutionKind::gcn;
   ConvolutionOptions convolution;
   Norm norm = Norm::layer, last_norm = Norm::none;
@@ -20,8 +20,8 @@ struct GraphShape {
   Residual residual = Residual::none;
   std::vector<NarrowedOutputs> narrowed;  // of each layer; empty: all are as wide as they were made
   double dropout = 0;
-  int64_t blocks = 16;                // of channels, for group units
-  std::vector<float> attribute_sizes; // mean magnitudes, to rank attributes by; empty: all alike
+  int64_t blocks = 16;                 // of channels, for group units
+  std::vector<float> attribute_sizes;  // mean magnitudes, to rank attributes by; empty: all alike
 };
 
 // Layers of convolution, normalisation, activation. The interface is the last layer's output after its activation.
@@ -35,28 +35,33 @@ class GraphEncoder : public Encoder {
   bool has_units_of_examples(UnitKind) const override { return false; }
   torch::Tensor fine_index(const Batch&, Attach) const override { return {}; }
   torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach) const override { return open; }
-  std::vector<std::vector<int64_t>> columns_of_dimension() const override { return std::vector<std::vector<int64_t>>(static_cast<size_t>(width())); }
+  std::vector<std::vector<int64_t>> columns_of_dimension() const override {
+    return std::vector<std::vector<int64_t>>(static_cast<size_t>(width()));
+  }
   std::vector<std::string> column_names() const override { return shape_.attribute_names; }
   std::vector<int64_t> parameters_of_dimension() const override;
   int64_t shared_parameters() const override;
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
   bool gated_at_interface(const GateOptions& options) const override { return options.attach == Attach::interface; }
   bool narrow(const torch::Tensor& kept) override;
-  // Takes the gates of hidden layers out (fine units): what a layer reads of a closed channel goes, and so does the channel where its norm
-  // allows it. None may depend on the example.
+  // Takes the gates of hidden layers out (fine units): what a layer reads of a closed channel goes, and so does the channel where
+  // its norm allows it. None may depend on the example.
   void narrow_hidden(const GateState& state);
 
   const GraphShape& shape() const { return shape_; }
   size_t layers() const { return layers_.size(); }
-  // forward() in pieces, for who goes layer by layer: some rows of a layer before its norm, then all of them behind it. `ids`: their nodes.
+  // forward() in pieces, for who goes layer by layer: some rows of a layer before its norm, then all of them behind it. `ids`:
+  // their nodes.
   LayerRows input(const GraphBatch& batch, GatePass& pass);
   torch::Tensor convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, GatePass& pass);
   torch::Tensor finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass);
-  torch::Tensor messages_of(size_t index, const LayerRows& x) const { return layers_[index].convolution->messages_of(x); }  // LayerRows::messages
+  torch::Tensor messages_of(size_t index, const LayerRows& x) const {
+    return layers_[index].convolution->messages_of(x);
+  }  // LayerRows::messages
   // What GraphBatch::propagated holds for this batch; undefined where nothing can be computed ahead.
   torch::Tensor propagate_ahead(const GraphBatch& batch) const;
-  // Whether forward() is to store statistics of batch norm; false as answer: there are none. Meanwhile hidden layers drop out as in training:
-  // what follows the norm was trained behind the spread that dropout gives.
+  // Whether forward() is to store statistics of batch norm; false as answer: there are none. Meanwhile hidden layers drop out as
+  // in training: what follows the norm was trained behind the spread that dropout gives.
   bool collect_statistics(bool on);
   const GateSite* input_site() const { return input_site_.get(); }
   // Reads only these attributes from now on (int64, ascending), each times its gate's value; the gate on the input is gone.
@@ -72,11 +77,11 @@ class GraphEncoder : public Encoder {
   void narrow_layer(size_t index, const torch::Tensor& kept);
   GraphShape shape_;
   std::vector<Layer> layers_;
-  std::shared_ptr<GateSite> input_site_;                 // gate.attach = input
-  std::vector<std::shared_ptr<GateSite>> layer_sites_;   // fine units: of the hidden layers
+  std::shared_ptr<GateSite> input_site_;                // gate.attach = input
+  std::vector<std::shared_ptr<GateSite>> layer_sites_;  // fine units: of the hidden layers
   torch::Tensor unit_of_attribute_, attribute_sizes_;
-  bool collecting_ = false;                              // statistics of batch norm
-  bool shared_input_gate_ = true;                        // one draw for all nodes
+  bool collecting_ = false;        // statistics of batch norm
+  bool shared_input_gate_ = true;  // one draw for all nodes
 };
 
 }  // namespace l0gm

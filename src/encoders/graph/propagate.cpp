@@ -14,7 +14,8 @@ struct Propagation {
   MessageScales scales;
   bool bfloat16;
 
-  // Backwards the matrix is transposed and the factors of targets and sources change places. What a target's own row counts stays.
+  // Backwards the matrix is transposed and the factors of targets and sources change places. What a target's own row counts
+  // stays.
   torch::Tensor of(const torch::Tensor& x, bool back) const {
     RowProduct product;
     product.transposed = back;
@@ -27,12 +28,14 @@ struct Propagation {
 };
 
 struct Propagate : torch::autograd::Function<Propagate> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, const Propagation& propagation) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const Propagation& propagation) {
     keep(context, propagation);
     return propagation.of(x, false);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     return {kept<Propagation>(context).of(gradients[0].contiguous(), true), {}};
   }
 };
@@ -47,11 +50,13 @@ torch::Tensor constant(const torch::Tensor& factors, int64_t size, const char* n
 
 }  // namespace
 
-torch::Tensor propagate(const std::shared_ptr<const Adjacency>& adjacency, const torch::Tensor& x, const MessageScales& scales, bool bfloat16) {
-  TORCH_CHECK(x.dim() == 2 && x.size(0) == adjacency->sources(), "a block of ", adjacency->sources(), " sources cannot read rows ", x.sizes());
+torch::Tensor propagate(const std::shared_ptr<const Adjacency>& adjacency, const torch::Tensor& x, const MessageScales& scales,
+                        bool bfloat16) {
+  TORCH_CHECK(x.dim() == 2 && x.size(0) == adjacency->sources(), "a block of ", adjacency->sources(),
+              " sources cannot read rows ", x.sizes());
   const int64_t targets = adjacency->targets();
-  const MessageScales checked = {constant(scales.target, targets, "target"), constant(scales.source, adjacency->sources(), "source"),
-                                 constant(scales.self, targets, "self")};
+  const MessageScales checked = {constant(scales.target, targets, "target"),
+                                 constant(scales.source, adjacency->sources(), "source"), constant(scales.self, targets, "self")};
   return Propagate::apply(x.contiguous(), Propagation{adjacency, checked, bfloat16});
 }
 

@@ -35,21 +35,23 @@ struct PropagateAttention : torch::autograd::Function<PropagateAttention> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x, const torch::Tensor& target,
                                const torch::Tensor& source, const AttentionKind& kind) {
     const AttentionScores scores = {target, source, kind.slope, kind.self};
-    const torch::Tensor attention = x.is_cpu() ? attention_by_kernels(*kind.adjacency, scores) : attention_by_tensors(*kind.adjacency, scores);
+    const torch::Tensor attention =
+        x.is_cpu() ? attention_by_kernels(*kind.adjacency, scores) : attention_by_tensors(*kind.adjacency, scores);
     keep(context, kind);
     context->save_for_backward({x, target, source, attention});
     return weighed(kind, dropped(attention, kind), x, false);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &attention = saved[3], gradient = gradients[0].contiguous();
     const auto kind = kept<AttentionKind>(context);
     const AttentionScores scores = {saved[1], saved[2], kind.slope, kind.self};
     const Adjacency& adjacency = *kind.adjacency;
     const torch::Tensor to_x = weighed(kind, dropped(attention, kind), gradient, true);
-    torch::Tensor to_attention =
-        x.is_cpu() ? attention_dots_by_kernels(adjacency, kind.self, gradient, x) : attention_dots_by_tensors(adjacency, kind.self, gradient, x);
+    torch::Tensor to_attention = x.is_cpu() ? attention_dots_by_kernels(adjacency, kind.self, gradient, x)
+                                            : attention_dots_by_tensors(adjacency, kind.self, gradient, x);
     if (kind.keep.defined()) to_attention.mul_(kind.keep);
     const ScoreGradients to_scores = x.is_cpu() ? scores_back_by_kernels(adjacency, scores, attention, to_attention)
                                                 : scores_back_by_tensors(adjacency, scores, attention, to_attention);
@@ -59,8 +61,9 @@ struct PropagateAttention : torch::autograd::Function<PropagateAttention> {
 
 }  // namespace
 
-torch::Tensor propagate_attention(const std::shared_ptr<const Adjacency>& adjacency, const torch::Tensor& x, const torch::Tensor& target_score,
-                                  const torch::Tensor& source_score, double slope, bool self, const torch::Tensor& keep) {
+torch::Tensor propagate_attention(const std::shared_ptr<const Adjacency>& adjacency, const torch::Tensor& x,
+                                  const torch::Tensor& target_score, const torch::Tensor& source_score, double slope, bool self,
+                                  const torch::Tensor& keep) {
   const int64_t targets = adjacency->targets(), sources = adjacency->sources(), rows = adjacency->edges() + (self ? targets : 0);
   TORCH_CHECK(x.dim() == 3 && x.size(0) == sources, "attention: a block of ", sources, " sources cannot read rows ", x.sizes());
   const std::vector<int64_t> of_targets = {targets, x.size(1)}, of_sources = {sources, x.size(1)}, of_edges = {rows, x.size(1)};

@@ -79,10 +79,13 @@ struct PropagateMax : torch::autograd::Function<PropagateMax> {
     return largest.values;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     const auto adjacency = kept<std::shared_ptr<const Adjacency>>(context);
     const torch::Tensor taken = context->get_saved_variables()[0], gradient = gradients[0].contiguous();
-    return {gradient.is_cpu() ? largest_back_by_kernels(*adjacency, taken, gradient) : largest_back_by_tensors(*adjacency, taken, gradient), {}};
+    return {gradient.is_cpu() ? largest_back_by_kernels(*adjacency, taken, gradient)
+                              : largest_back_by_tensors(*adjacency, taken, gradient),
+            {}};
   }
 };
 
@@ -105,11 +108,13 @@ Largest largest_by_tensors(const Adjacency& adjacency, const torch::Tensor& x) {
     values.index_reduce_(0, targets, x.index_select(0, sources), "amax", true);
   });
   // The first edge that has the largest value; where that is no number, no edge has it.
-  for_edge_blocks(adjacency, 5 * width, [&](int64_t begin, int64_t end, const torch::Tensor& targets, const torch::Tensor& sources) {
-    const torch::Tensor has_it = x.index_select(0, sources).eq(values.index_select(0, targets));
-    const torch::Tensor numbers = at::arange(begin, end, targets.options()).unsqueeze(1);
-    edges.index_reduce_(0, targets, at::where(has_it, numbers, at::full({1}, none, targets.options())), "amin", true);
-  });
+  for_edge_blocks(adjacency, 5 * width,
+                  [&](int64_t begin, int64_t end, const torch::Tensor& targets, const torch::Tensor& sources) {
+                    const torch::Tensor has_it = x.index_select(0, sources).eq(values.index_select(0, targets));
+                    const torch::Tensor numbers = at::arange(begin, end, targets.options()).unsqueeze(1);
+                    edges.index_reduce_(0, targets, at::where(has_it, numbers, at::full({1}, none, targets.options())), "amin",
+                                        true);
+                  });
   const torch::Tensor heard = adjacency.offsets.diff().gt(0).unsqueeze(1), found = edges.ne(none);
   values = at::where(heard, values, at::zeros({1}, x.options()));
   if (adjacency.edges() == 0) return {values, at::full_like(edges, -1).to(torch::kInt32)};
@@ -125,7 +130,8 @@ torch::Tensor largest_back_by_tensors(const Adjacency& adjacency, const torch::T
 }
 
 torch::Tensor propagate_max(const std::shared_ptr<const Adjacency>& adjacency, const torch::Tensor& x) {
-  TORCH_CHECK(x.dim() == 2 && x.size(0) == adjacency->sources(), "a block of ", adjacency->sources(), " sources cannot read rows ", x.sizes());
+  TORCH_CHECK(x.dim() == 2 && x.size(0) == adjacency->sources(), "a block of ", adjacency->sources(),
+              " sources cannot read rows ", x.sizes());
   return PropagateMax::apply(x.contiguous(), adjacency);
 }
 

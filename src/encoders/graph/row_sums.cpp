@@ -65,7 +65,8 @@ torch::Tensor by_kernels(const Adjacency& adjacency, const RowProduct& product, 
 
 // Every head has weights of its own: a matrix each.
 torch::Tensor heads_by_matrix(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& messages) {
-  torch::Tensor rows = adjacency.offsets, columns = adjacency.neighbours, weights = product.weights.narrow(0, 0, adjacency.edges());
+  torch::Tensor rows = adjacency.offsets, columns = adjacency.neighbours,
+                weights = product.weights.narrow(0, 0, adjacency.edges());
   if (product.transposed) {
     const Adjacency::Transposed& other = adjacency.transposed(true);
     rows = other.offsets;
@@ -89,14 +90,16 @@ torch::Tensor row_product_by_kernels(const Adjacency& adjacency, const RowProduc
   return by_kernels<float>(adjacency, product, x.contiguous());
 }
 
-torch::Tensor row_product_by_matrix(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x, torch::Dtype message) {
+torch::Tensor row_product_by_matrix(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x,
+                                    torch::Dtype message) {
   const torch::Tensor messages = (product.source.defined() ? x * product.source.view({-1, 1, 1}) : x).to(message);
   const int64_t heads = x.size(1), width = x.size(2);
   torch::Tensor y;
   if (product.weights.defined()) {
     y = heads_by_matrix(adjacency, product, messages);
   } else {
-    y = at::mm(adjacency.matrix(product.transposed, message), messages.reshape({x.size(0), heads * width})).view({-1, heads, width});
+    y = at::mm(adjacency.matrix(product.transposed, message), messages.reshape({x.size(0), heads * width}))
+            .view({-1, heads, width});
   }
   y = y.to(x.scalar_type());
   if (product.target.defined()) y.mul_(product.target.view({-1, 1, 1}));
@@ -115,7 +118,8 @@ namespace {
 
 // One head by our own kernel: scales, weights and a row of one's own in one pass over the edges.
 template <class Message>
-torch::Tensor by_device_kernel(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x, const torch::Tensor& messages) {
+torch::Tensor by_device_kernel(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x,
+                               const torch::Tensor& messages) {
   cuda::DeviceRowSums<Message> sums;
   torch::Tensor offsets = adjacency.offsets, neighbours = adjacency.neighbours, weights = adjacency.weights;
   if (product.transposed) {
@@ -171,10 +175,12 @@ torch::Tensor row_product(const Adjacency& adjacency, const RowProduct& product,
 torch::Tensor row_product_bfloat16(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x) {
   if (x.is_cpu()) {
     throw UserError(
-        "graph.messages = \"bfloat16\" works on a GPU only, and this runs on the processor: use --device cuda, or graph.messages = \"float32\"");
+        "graph.messages = \"bfloat16\" works on a GPU only, and this runs on the processor: use --device cuda, or graph.messages "
+        "= \"float32\"");
   }
 #ifdef L0GM_HAS_CUDA
-  if (has_device_kernel(product, x)) return by_device_kernel<__nv_bfloat16>(adjacency, product, x.contiguous(), x.to(torch::kBFloat16).contiguous());
+  if (has_device_kernel(product, x))
+    return by_device_kernel<__nv_bfloat16>(adjacency, product, x.contiguous(), x.to(torch::kBFloat16).contiguous());
 #endif
   return row_product_by_matrix(adjacency, product, x, torch::kBFloat16);
 }

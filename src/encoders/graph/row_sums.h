@@ -6,10 +6,11 @@
 
 namespace l0gm {
 
-// A product with the adjacency, or with the transposed one; factors that are undefined are 1. All tensors have the type and device of x.
+// A product with the adjacency, or with the transposed one; factors that are undefined are 1. All tensors have the type and
+// device of x.
 struct RowProduct {
   bool transposed = false;
-  torch::Tensor weights;         // [edges, heads], by the edge's number in the adjacency; undefined: the adjacency's own, for one head
+  torch::Tensor weights;  // [edges, heads], by the edge's number in the adjacency; undefined: the adjacency's own, for one head
   torch::Tensor target, source;  // of the rows that are written, of those that are read
   torch::Tensor self;            // [targets, heads]: how much of a target's own row comes on top; undefined: nothing
 };
@@ -21,6 +22,7 @@ torch::Tensor row_product_bfloat16(const Adjacency& adjacency, const RowProduct&
 
 // What row_product does on the processor, and elsewhere: torch's CSR products.
 torch::Tensor row_product_by_kernels(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x);
-torch::Tensor row_product_by_matrix(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x, torch::Dtype message);
+torch::Tensor row_product_by_matrix(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x,
+                                    torch::Dtype message);
 
 }  // namespace l0gm

@@ -1,4 +1,5 @@
-// Highway compiles this file once per instruction set; headers only, so which one runs is chosen here (as in runtime/kernels.cpp).
+// Highway compiles this file once per instruction set; headers only, so which one runs is chosen here (as in
+// runtime/kernels.cpp).
 #define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_NEON | HWY_EMU128 | HWY_SCALAR))
 #define HWY_COMPILE_ALL_ATTAINABLE
 #define HWY_DISABLE_PCLMUL_AES  // not used: no reason to ask a processor for them
@@ -58,8 +59,9 @@ std::vector<RowKernels<T>> usable_row_kernels() {
 #if HWY_ARCH_X86
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512cd");
 #if HWY_TARGETS & HWY_AVX3
   if (avx512) add(list, "avx512", sum_rows::N_AVX3::float_kernels, sum_rows::N_AVX3::double_kernels);
 #endif

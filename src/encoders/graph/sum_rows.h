@@ -5,12 +5,12 @@
 
 namespace l0gm {
 
-// The kernels below every propagation on a processor. Rows are summed in the order of their edges, each by one caller: results do not
-// depend on how rows are divided among threads.
+// The kernels below every propagation on a processor. Rows are summed in the order of their edges, each by one caller: results do
+// not depend on how rows are divided among threads.
 
 // y[v, h] = target[v] * sum over edges e = (v, u) of weights[place(e), h] * source[u] * x[u, h]  +  self[v, h] * x[own(v), h]
-// for rows v of `width` numbers in each of `heads` heads. A null pointer is 1 (weights, source, target), the same number (places, own), or
-// nothing (self).
+// for rows v of `width` numbers in each of `heads` heads. A null pointer is 1 (weights, source, target), the same number (places,
+// own), or nothing (self).
 template <class T>
 struct RowSums {
   const int64_t* offsets = nullptr;
@@ -19,7 +19,7 @@ struct RowSums {
   const int64_t* places = nullptr;  // [edges]: whose weight it is
   const T* source = nullptr;
   const T* target = nullptr;
-  const T* self = nullptr;          // [self_rows, heads]; rows behind do not hear themselves
+  const T* self = nullptr;  // [self_rows, heads]; rows behind do not hear themselves
   const int64_t* own = nullptr;
   int64_t self_rows = 0;
   int64_t heads = 1, width = 0;

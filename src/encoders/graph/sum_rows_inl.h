@@ -22,8 +22,9 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr int64_t lanes = hn::MaxLanes(Tag<T>());
 
-constexpr int64_t most_edges = 64;           // of a segment
-constexpr int64_t segment_bytes = 16 << 10;  // of neighbours' rows: two segments share the first cache, one being read, one on its way
+constexpr int64_t most_edges = 64;  // of a segment
+constexpr int64_t segment_bytes =
+    16 << 10;  // of neighbours' rows: two segments share the first cache, one being read, one on its way
 constexpr int64_t line = 64;
 
 // A few edges of one row, of one head.
@@ -32,9 +33,9 @@ struct Segment {
   const T* rows[most_edges];
   T factors[most_edges];
   int64_t edges, width;
-  bool first, last;   // of the row's segments
-  T target, self;     // used in the last
-  const T* own;       // null: not heard
+  bool first, last;  // of the row's segments
+  T target, self;    // used in the last
+  const T* own;      // null: not heard
   T* out;
 };
 
@@ -69,7 +70,8 @@ class Ahead {
   int64_t bytes_, edges_, asked_ = 0;
 };
 
-// `count` vectors of channels from `column` on, in registers. The last vector may overlap the one before it, so that no width needs a rest.
+// `count` vectors of channels from `column` on, in registers. The last vector may overlap the one before it, so that no width
+// needs a rest.
 template <class T, int count>
 HWY_NOINLINE void add_tile(const Segment<T>& segment, int64_t column) {
   const Tag<T> tag;
@@ -115,14 +117,30 @@ void add_segment(const Segment<T>& segment) {
     // Two vectors that overlap must be of one tile: a second one would add to what the first has stored already.
     const int64_t count = left > most ? (left == most + 1 ? most - 1 : most) : left;
     switch (count) {
-      case 1: add_tile<T, 1>(segment, column); break;
-      case 2: add_tile<T, 2>(segment, column); break;
-      case 3: add_tile<T, 3>(segment, column); break;
-      case 4: add_tile<T, 4>(segment, column); break;
-      case 5: add_tile<T, 5>(segment, column); break;
-      case 6: add_tile<T, 6>(segment, column); break;
-      case 7: add_tile<T, 7>(segment, column); break;
-      default: add_tile<T, 8>(segment, column); break;
+      case 1:
+        add_tile<T, 1>(segment, column);
+        break;
+      case 2:
+        add_tile<T, 2>(segment, column);
+        break;
+      case 3:
+        add_tile<T, 3>(segment, column);
+        break;
+      case 4:
+        add_tile<T, 4>(segment, column);
+        break;
+      case 5:
+        add_tile<T, 5>(segment, column);
+        break;
+      case 6:
+        add_tile<T, 6>(segment, column);
+        break;
+      case 7:
+        add_tile<T, 7>(segment, column);
+        break;
+      default:
+        add_tile<T, 8>(segment, column);
+        break;
     }
     left -= count;
     column += count * lanes<T>;
@@ -137,7 +155,8 @@ HWY_INLINE void look_up(const RowSums<T>& sums, int64_t begin, int64_t head, Seg
   for (int64_t e = 0; e < segment.edges; ++e) {
     const int64_t edge = begin + e, source = sums.neighbours[edge];
     segment.rows[e] = x + source * stride;
-    T factor = sums.weights == nullptr ? T(1) : sums.weights[(sums.places == nullptr ? edge : sums.places[edge]) * sums.heads + head];
+    T factor =
+        sums.weights == nullptr ? T(1) : sums.weights[(sums.places == nullptr ? edge : sums.places[edge]) * sums.heads + head];
     if (sums.source != nullptr) factor *= sums.source[source];
     segment.factors[e] = factor;
   }
@@ -217,7 +236,8 @@ void take_larger(const LargerRow<T>& row) {
       const auto candidate = hn::LoadU(tag, row.candidate + j), best = hn::LoadU(tag, row.best + j);
       const auto larger = hn::Or(hn::Gt(candidate, best), hn::Not(hn::Eq(candidate, candidate)));
       hn::StoreU(hn::IfThenElse(larger, candidate, best), tag, row.best + j);
-      const auto from = hn::IfThenElse(hn::RebindMask(numbers, larger), hn::Set(numbers, row.source), hn::LoadU(numbers, row.from + j));
+      const auto from =
+          hn::IfThenElse(hn::RebindMask(numbers, larger), hn::Set(numbers, row.source), hn::LoadU(numbers, row.from + j));
       hn::StoreU(from, numbers, row.from + j);
     }
   }

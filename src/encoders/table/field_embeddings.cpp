@@ -19,7 +19,8 @@ std::vector<int64_t> fields_of(const Schema& schema, const std::vector<FieldKind
 
 }  // namespace
 
-FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width, StartDeviations start)
+FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width,
+                                 StartDeviations start)
     : schema_(schema), field_width_(width) {
   statistics_ = static_cast<int64_t>(fields_of(schema, {FieldKind::statistic}).size());
   embedded_ = static_cast<int64_t>(schema.fields.size()) - statistics_;
@@ -38,16 +39,19 @@ FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCo
   for (const auto& part : parts_) {
     for (const int64_t f : part->fields()) order[static_cast<size_t>(f)] = place++;
   }
-  if (!std::is_sorted(order.begin(), order.end())) field_order_ = register_buffer("field_order", at::tensor(order, torch::kInt64));
+  if (!std::is_sorted(order.begin(), order.end()))
+    field_order_ = register_buffer("field_order", at::tensor(order, torch::kInt64));
 
   for (const Column& column : schema.columns) source_names_.push_back(column.name);
   int64_t last_pair = -1;
   for (const Field& field : schema.fields) {
-    const Statistic* statistic = field.kind == FieldKind::statistic ? &schema.statistics[static_cast<size_t>(field.statistic)] : nullptr;
+    const Statistic* statistic =
+        field.kind == FieldKind::statistic ? &schema.statistics[static_cast<size_t>(field.statistic)] : nullptr;
     const bool pair = statistic != nullptr && statistic->second >= 0;
     if (pair && field.statistic != last_pair) {  // the fields of a statistic stand together
-      source_names_.push_back(fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)],
-                                          source_names_[static_cast<size_t>(schema.fields[static_cast<size_t>(statistic->second)].column)]));
+      source_names_.push_back(
+          fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)],
+                      source_names_[static_cast<size_t>(schema.fields[static_cast<size_t>(statistic->second)].column)]));
       last_pair = field.statistic;
     }
     source_of_field_.push_back(pair ? static_cast<int64_t>(source_names_.size()) - 1 : field.column);

@@ -6,8 +6,8 @@
 
 namespace l0gm {
 
-// A table's interface: the concatenated embeddings of its fields, each of `width` dimensions, in the schema's order of fields, then the
-// target statistics, one dimension each, as they are.
+// A table's interface: the concatenated embeddings of its fields, each of `width` dimensions, in the schema's order of fields,
+// then the target statistics, one dimension each, as they are.
 class FieldEmbeddings : public Encoder {
  public:
   FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width, StartDeviations start = {});
@@ -35,20 +35,22 @@ class FieldEmbeddings : public Encoder {
   void settle() override;
 
  private:
-  int64_t field_of_dimension(int64_t d) const { return d < embedded_ * field_width_ ? d / field_width_ : d - embedded_ * (field_width_ - 1); }
+  int64_t field_of_dimension(int64_t d) const {
+    return d < embedded_ * field_width_ ? d / field_width_ : d - embedded_ * (field_width_ - 1);
+  }
   std::string dimension_name(int64_t d) const;
   // Fine units: every code of a lookup field is one (times the width at the interface), every other field is one.
-  torch::Tensor fine_rows(const TableBatch& batch) const;   // [examples, fields]
+  torch::Tensor fine_rows(const TableBatch& batch) const;  // [examples, fields]
 
   Schema schema_;
   int64_t field_width_, embedded_ = 0, statistics_ = 0;
   std::vector<std::shared_ptr<FieldRows>> parts_;
-  std::shared_ptr<LookupRows> lookups_;                     // one of the parts, or none
-  std::shared_ptr<PeriodicRows> periodic_;                  // likewise
+  std::shared_ptr<LookupRows> lookups_;     // one of the parts, or none
+  std::shared_ptr<PeriodicRows> periodic_;  // likewise
   std::vector<std::string> source_names_;
   std::vector<int64_t> source_of_field_;
-  torch::Tensor field_order_;                               // back from the parts' order to the schema's; undefined: the same
-  std::vector<int64_t> fine_begin_;                         // per field: its first fine row
+  torch::Tensor field_order_;        // back from the parts' order to the schema's; undefined: the same
+  std::vector<int64_t> fine_begin_;  // per field: its first fine row
   torch::Tensor fine_begin_tensor_, fine_slot_, fine_lookup_;
 };
 

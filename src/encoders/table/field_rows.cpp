@@ -17,7 +17,9 @@ torch::Tensor integers(const std::vector<int64_t>& values) { return at::tensor(v
 
 torch::Tensor reals(const std::vector<double>& values) { return at::tensor(values, torch::kFloat64).to(torch::kFloat32); }
 
-torch::Tensor start_at(std::vector<int64_t> shape, double deviation) { return deviation == 0 ? at::zeros(shape) : at::randn(shape) * deviation; }
+torch::Tensor start_at(std::vector<int64_t> shape, double deviation) {
+  return deviation == 0 ? at::zeros(shape) : at::randn(shape) * deviation;
+}
 
 torch::Tensor slots_of(const Schema& schema, const std::vector<int64_t>& fields) {
   const std::vector<int64_t> all = slots_of_fields(schema);
@@ -70,7 +72,8 @@ LookupRows::LookupRows(const Schema& schema, const std::vector<FieldCounts>& cou
 }
 
 torch::Tensor LookupRows::forward(const TableBatch& batch) const {
-  const torch::Tensor found = at::embedding(rows_, batch.codes.index_select(1, slot_) + slot_offset_);  // [examples, slots, width]
+  const torch::Tensor found =
+      at::embedding(rows_, batch.codes.index_select(1, slot_) + slot_offset_);  // [examples, slots, width]
   if (single_) return found;
   const torch::Tensor weights = batch.slopes.index_select(1, slot_).unsqueeze(2);
   std::vector<torch::Tensor> parts;
@@ -143,8 +146,8 @@ void NumericRows::settle() {
   missing_.copy_(at::where(untrained_missing_.to(torch::kBool).unsqueeze(1), mean, missing_));
 }
 
-PeriodicRows::PeriodicRows(const Schema& schema, const std::vector<FieldCounts>& counts, std::vector<int64_t> fields, int64_t width,
-                           StartDeviations start)
+PeriodicRows::PeriodicRows(const Schema& schema, const std::vector<FieldCounts>& counts, std::vector<int64_t> fields,
+                           int64_t width, StartDeviations start)
     : FieldRows(std::move(fields)) {
   const auto count = static_cast<int64_t>(this->fields().size());
   starts_ = register_parameter("starts", start_at({count, width}, start.rows));
@@ -174,7 +177,8 @@ torch::Tensor PeriodicRows::forward(const TableBatch& batch) const {
 
 void PeriodicRows::settle() {
   torch::NoGradGuard no_grad;
-  missing_.copy_(at::where(untrained_missing_.to(torch::kBool).unsqueeze(1), at(ranked_.to(starts_.scalar_type())).mean(0), missing_));
+  missing_.copy_(
+      at::where(untrained_missing_.to(torch::kBool).unsqueeze(1), at(ranked_.to(starts_.scalar_type())).mean(0), missing_));
 }
 
 }  // namespace l0gm

@@ -5,8 +5,9 @@
 
 #include "encoders/table/field_embeddings.h"
 
-// How a table's interface, or its encoded row, is divided into units. A gate on the encoded row multiplies all that a field brings with
-// one number, so that its units are those of the interface without their dimensions: a field, a column, a single code.
+// How a table's interface, or its encoded row, is divided into units. A gate on the encoded row multiplies all that a field
+// brings with one number, so that its units are those of the interface without their dimensions: a field, a column, a single
+// code.
 namespace l0gm {
 
 namespace {
@@ -25,7 +26,6 @@ std::string FieldEmbeddings::dimension_name(int64_t d) const {
   return field.kind == FieldKind::statistic ? field.name : fmt::format("{}[{}]", field.name, d % field_width_);
 }
 
-
 InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
   std::vector<int64_t> field_index, source_index;
   for (int64_t d = 0; d < width(); ++d) {
@@ -35,7 +35,8 @@ InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
   const bool input = attach == Attach::input;
   // Names are made on demand, from a copy: the encoder may be gone by then.
   const auto self = std::make_shared<FieldEmbeddings>(*this);
-  if (kind == UnitKind::dimension && !input) return {at::ones({width()}), {}, [self](int64_t unit) { return self->dimension_name(unit); }};
+  if (kind == UnitKind::dimension && !input)
+    return {at::ones({width()}), {}, [self](int64_t unit) { return self->dimension_name(unit); }};
   if (kind == UnitKind::dimension) {
     return {at::ones({static_cast<int64_t>(schema_.fields.size())}), at::tensor(field_index, torch::kInt64),
             [self](int64_t unit) { return self->schema_.fields[static_cast<size_t>(unit)].name; }};
@@ -50,14 +51,16 @@ InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
   std::vector<double> cost;
   for (size_t f = 0; f < schema_.fields.size(); ++f) {
     const Field& field = schema_.fields[f];
-    const int64_t rows = fine_begin_[f + 1] - fine_begin_[f], dimensions = input || field.kind == FieldKind::statistic ? 1 : field_width_;
+    const int64_t rows = fine_begin_[f + 1] - fine_begin_[f],
+                  dimensions = input || field.kind == FieldKind::statistic ? 1 : field_width_;
     cost.insert(cost.end(), static_cast<size_t>(rows * dimensions), 1.0 / static_cast<double>(rows));
   }
   const int64_t per_row = input ? 1 : field_width_, embedded_rows = fine_begin_[static_cast<size_t>(embedded_)];
   return {at::tensor(cost, torch::kFloat64).to(torch::kFloat32), {}, [self, per_row, embedded_rows](int64_t unit) {
             const bool statistic = unit >= embedded_rows * per_row;
             const int64_t row = statistic ? unit - embedded_rows * (per_row - 1) : unit / per_row;
-            const auto f = std::upper_bound(self->fine_begin_.begin(), self->fine_begin_.end(), row) - self->fine_begin_.begin() - 1;
+            const auto f =
+                std::upper_bound(self->fine_begin_.begin(), self->fine_begin_.end(), row) - self->fine_begin_.begin() - 1;
             const Field& field = self->schema_.fields[static_cast<size_t>(f)];
             const int64_t code = row - self->fine_begin_[static_cast<size_t>(f)];
             const std::string name = field.is_lookup() ? fmt::format("{}={}", field.name, value_name(field, code)) : field.name;
@@ -74,9 +77,12 @@ torch::Tensor FieldEmbeddings::fine_index(const Batch& base, Attach attach) cons
   const torch::Tensor rows = fine_rows(static_cast<const TableBatch&>(base));
   const int64_t examples = rows.size(0);
   const torch::Tensor embedded = rows.narrow(1, 0, embedded_).unsqueeze(2), statistics = rows.narrow(1, embedded_, statistics_);
-  if (attach == Attach::input) return at::cat({embedded.expand({examples, embedded_, field_width_}).reshape({examples, -1}), statistics}, 1);
+  if (attach == Attach::input)
+    return at::cat({embedded.expand({examples, embedded_, field_width_}).reshape({examples, -1}), statistics}, 1);
   const int64_t skipped = fine_begin_[static_cast<size_t>(embedded_)] * (field_width_ - 1);  // a statistic has one dimension
-  return at::cat({(embedded * field_width_ + at::arange(field_width_, rows.options())).reshape({examples, -1}), statistics + skipped}, 1);
+  return at::cat({(embedded * field_width_ + at::arange(field_width_, rows.options())).reshape({examples, -1}),
+                  statistics + skipped},
+                 1);
 }
 
 torch::Tensor FieldEmbeddings::dimensions_of_fine_units(const torch::Tensor& open, Attach attach) const {

@@ -42,8 +42,10 @@ class StepClock : public Observer {
   // Sums over the steps of an epoch; the very first step has no start and its epoch is left out.
   std::vector<double> epochs(int64_t per_epoch) const {
     std::vector<double> sums;
-    for (size_t i = static_cast<size_t>(per_epoch) - 1; i + static_cast<size_t>(per_epoch) <= seconds_.size(); i += static_cast<size_t>(per_epoch)) {
-      sums.push_back(std::accumulate(seconds_.begin() + static_cast<std::ptrdiff_t>(i), seconds_.begin() + static_cast<std::ptrdiff_t>(i) + per_epoch, 0.0));
+    for (size_t i = static_cast<size_t>(per_epoch) - 1; i + static_cast<size_t>(per_epoch) <= seconds_.size();
+         i += static_cast<size_t>(per_epoch)) {
+      sums.push_back(std::accumulate(seconds_.begin() + static_cast<std::ptrdiff_t>(i),
+                                     seconds_.begin() + static_cast<std::ptrdiff_t>(i) + per_epoch, 0.0));
     }
     return sums;
   }
@@ -115,7 +117,8 @@ nlohmann::json time_run(LoadedGraph& run, const Graph& graph, const Machine& mac
 
 }  // namespace
 
-nlohmann::json measure_graph_inference(const std::filesystem::path& path, const Machine& machine, const GraphSpeedOptions& options) {
+nlohmann::json measure_graph_inference(const std::filesystem::path& path, const Machine& machine,
+                                       const GraphSpeedOptions& options) {
   LoadedGraph run = load_graph_run(path, machine);
   const Graph raw = load_run_graph(run);
   nlohmann::json result = {{"what", path.string()}, {"dataset", run.graph.dataset}, {"nodes", raw.nodes}, {"edges", raw.edges()}};
@@ -126,7 +129,8 @@ nlohmann::json measure_graph_inference(const std::filesystem::path& path, const 
   return result;
 }
 
-nlohmann::json measure_graph_training(Config config, const std::filesystem::path& work, const Machine& machine, const GraphSpeedOptions& options) {
+nlohmann::json measure_graph_training(Config config, const std::filesystem::path& work, const Machine& machine,
+                                      const GraphSpeedOptions& options) {
   if (!is_graph(config)) throw UserError("bench graph times graphs; data.source is a table");
   config.train.epochs = options.warmup + options.epochs + 1;
   config.train.evaluate_every = config.train.checkpoint_every = config.train.epochs;
@@ -135,25 +139,34 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
   const Removed folder{work};
   train_graph(config, work, false, machine, {&clock}, never);
   std::vector<double> epochs = clock.epochs(clock.steps() / config.train.epochs);
-  epochs.erase(epochs.begin(), epochs.begin() + std::min<std::ptrdiff_t>(options.warmup, static_cast<std::ptrdiff_t>(epochs.size())));
-  nlohmann::json result = {{"what", work.string()}, {"peak_bytes_training", peak_bytes(machine)}, {"epoch_seconds", percentile(epochs, 0.5)},
-                           {"epochs", epochs.size()}, {"steps_per_epoch", clock.steps() / config.train.epochs}};
+  epochs.erase(epochs.begin(),
+               epochs.begin() + std::min<std::ptrdiff_t>(options.warmup, static_cast<std::ptrdiff_t>(epochs.size())));
+  nlohmann::json result = {{"what", work.string()},
+                           {"peak_bytes_training", peak_bytes(machine)},
+                           {"epoch_seconds", percentile(epochs, 0.5)},
+                           {"epochs", epochs.size()},
+                           {"steps_per_epoch", clock.steps() / config.train.epochs}};
   result.update(measure_graph_inference(work, machine, options));
   return result;
 }
 
 std::string describe_graph_speed(const nlohmann::json& result) {
-  std::string text = fmt::format("{}: {} nodes, {} edges\n", result["dataset"].get<std::string>(), with_thousands(result["nodes"].get<int64_t>()),
-                                 with_thousands(result["edges"].get<int64_t>()));
-  const auto gigabytes = [](const nlohmann::json& bytes) { return bytes.is_null() ? std::string() : fmt::format(", at most {:.2f} GB", bytes.get<double>() / 1e9); };
+  std::string text = fmt::format("{}: {} nodes, {} edges\n", result["dataset"].get<std::string>(),
+                                 with_thousands(result["nodes"].get<int64_t>()), with_thousands(result["edges"].get<int64_t>()));
+  const auto gigabytes = [](const nlohmann::json& bytes) {
+    return bytes.is_null() ? std::string() : fmt::format(", at most {:.2f} GB", bytes.get<double>() / 1e9);
+  };
   if (result.contains("epoch_seconds")) {
-    text += fmt::format("  training    {:.4f} s an epoch (median of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(), result["epochs"].get<int64_t>(),
-                        result["steps_per_epoch"].get<int64_t>(), result["steps_per_epoch"] == 1 ? "" : "s", gigabytes(result["peak_bytes_training"]));
+    text +=
+        fmt::format("  training    {:.4f} s an epoch (median of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(),
+                    result["epochs"].get<int64_t>(), result["steps_per_epoch"].get<int64_t>(),
+                    result["steps_per_epoch"] == 1 ? "" : "s", gigabytes(result["peak_bytes_training"]));
   }
   for (const char* which : {"as_trained", "narrowed"}) {
     if (!result.contains(which)) continue;
-    text += fmt::format("  inference   {:.4f} s for all nodes, {} channels {}{}\n", result[which]["seconds"].get<double>(), result[which]["width"].get<int64_t>(),
-                        std::string(which) == "narrowed" ? "left" : "as trained", gigabytes(result[which]["peak_bytes"]));
+    text += fmt::format("  inference   {:.4f} s for all nodes, {} channels {}{}\n", result[which]["seconds"].get<double>(),
+                        result[which]["width"].get<int64_t>(), std::string(which) == "narrowed" ? "left" : "as trained",
+                        gigabytes(result[which]["peak_bytes"]));
   }
   return text;
 }

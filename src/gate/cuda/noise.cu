@@ -39,7 +39,8 @@ template <class Use>
 void launch(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, Use use, cudaStream_t stream) {
   const int64_t blocks = (rows * ((width + 3) / 4) + threads - 1) / threads;
   if (blocks == 0) return;
-  for_each_number<<<static_cast<unsigned>(blocks < (1 << 20) ? blocks : (1 << 20)), threads, 0, stream>>>(key, ids, rows, width, use);
+  for_each_number<<<static_cast<unsigned>(blocks < (1 << 20) ? blocks : (1 << 20)), threads, 0, stream>>>(key, ids, rows, width,
+                                                                                                          use);
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ void fill_uniform(uint64_t key, const int64_t* ids, int64_t rows, int64_t width,
   launch(key, ids, rows, width, Store{out}, stream);
 }
 
-void mask_rows(const float* x, const int64_t* ids, int64_t rows, int64_t width, uint64_t key, float share, float scale, float* out, cudaStream_t stream) {
+void mask_rows(const float* x, const int64_t* ids, int64_t rows, int64_t width, uint64_t key, float share, float scale,
+               float* out, cudaStream_t stream) {
   launch(key, ids, rows, width, Mask{x, out, share, scale}, stream);
 }
 

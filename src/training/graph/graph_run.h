@@ -18,9 +18,9 @@ struct GraphRecord {
   AttributeScaling scaling;
   std::vector<std::string> attribute_names;  // of what the model reads
   std::vector<std::string> classes;
-  std::vector<int64_t> class_rows;           // training nodes of each
+  std::vector<int64_t> class_rows;  // training nodes of each
   std::vector<FileStamp> files;
-  std::string training_nodes;                // SHA-256 of which nodes were trained on
+  std::string training_nodes;  // SHA-256 of which nodes were trained on
   std::vector<std::string> planted;
 
   nlohmann::json to_json() const;

@@ -18,8 +18,8 @@ constexpr int64_t plans_ahead = 4;
 std::shared_ptr<Adjacency> rows_of(const Adjacency& block, int64_t begin, int64_t end) {
   const int64_t first = block.offsets[begin].item<int64_t>(), last = block.offsets[end].item<int64_t>();
   const torch::Tensor weights = block.weights.defined() ? block.weights.slice(0, first, last) : block.weights;
-  auto part = std::make_shared<Adjacency>(block.sources(), block.offsets.slice(0, begin, end + 1) - first, block.neighbours.slice(0, first, last),
-                                          weights, false);
+  auto part = std::make_shared<Adjacency>(block.sources(), block.offsets.slice(0, begin, end + 1) - first,
+                                          block.neighbours.slice(0, first, last), weights, false);
   part->own = block.own.defined() ? block.own.slice(0, begin, end) : at::arange(begin, end, block.offsets.options());
   part->target_degree = block.target_degree.slice(0, begin, end);
   part->source_degree = block.source_degree;
@@ -51,7 +51,13 @@ GraphEncoder& graph_encoder(Model& model) { return dynamic_cast<GraphEncoder&>(m
 
 GraphTask::GraphTask(const Graph& graph, const GraphOptions& options, int64_t batch, uint64_t seed, std::shared_ptr<Model> model,
                      torch::Device device, torch::Dtype dtype)
-    : graph_(graph), options_(options), seed_(seed), order_(graph.train, batch, seed), model_(std::move(model)), tensors_(graph, device, dtype), whole_(whole_block(graph)) {
+    : graph_(graph),
+      options_(options),
+      seed_(seed),
+      order_(graph.train, batch, seed),
+      model_(std::move(model)),
+      tensors_(graph, device, dtype),
+      whole_(whole_block(graph)) {
   const GraphEncoder& encoder = graph_encoder(*model_);
   if (options.sampler == SamplerKind::full || encoder.shape().kind == ConvolutionKind::linear) return;
   std::shared_ptr<const GraphSampler> sampler = make_sampler(graph, options, static_cast<int64_t>(encoder.layers()), batch, seed);
@@ -92,17 +98,21 @@ std::shared_ptr<Batch> GraphTask::training_batch(int64_t epoch, int64_t index) {
 
 // Batches are made outside of inference mode: training may use them, too.
 Predictions GraphTask::predict(Model& model, const GateState& state, const std::string& split) {
-  if (graph_encoder(model).collect_statistics(false)) measure_statistics(model, state, *all_training_nodes(), options_.inference_rows);
+  if (graph_encoder(model).collect_statistics(false))
+    measure_statistics(model, state, *all_training_nodes(), options_.inference_rows);
   std::shared_ptr<GraphBatch>& batch = splits_[split];
   if (batch == nullptr) {
-    batch = batch_of_nodes(model, tensors_, whole_, split == "valid" ? graph_.valid : split == "test" ? graph_.test : graph_.train);
+    batch = batch_of_nodes(model, tensors_, whole_,
+                           split == "valid"  ? graph_.valid
+                           : split == "test" ? graph_.test
+                                             : graph_.train);
     if (options_.inference_rows == 0) batch->propagated = graph_encoder(model).propagate_ahead(*batch);
   }
   return predictions_of(infer(model, state, *batch, options_.inference_rows), batch->example_ids, batch->targets, graph_.classes);
 }
 
-std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& tensors, const std::shared_ptr<const MessageBlock>& whole,
-                                           std::span<const int64_t> nodes) {
+std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& tensors,
+                                           const std::shared_ptr<const MessageBlock>& whole, std::span<const int64_t> nodes) {
   const GraphEncoder& encoder = graph_encoder(model);
   if (encoder.shape().kind != ConvolutionKind::linear) {
     return tensors.batch(complete_plan(tensors.graph(), whole, nodes, static_cast<int64_t>(encoder.layers())));

@@ -15,8 +15,8 @@ namespace l0gm {
 class GraphTask : public Task {
  public:
   // `graph`: with scaled attributes; must outlive the task. `batch`: of samplers.
-  GraphTask(const Graph& graph, const GraphOptions& options, int64_t batch, uint64_t seed, std::shared_ptr<Model> model, torch::Device device,
-            torch::Dtype dtype);
+  GraphTask(const Graph& graph, const GraphOptions& options, int64_t batch, uint64_t seed, std::shared_ptr<Model> model,
+            torch::Device device, torch::Dtype dtype);
   int64_t steps_per_epoch() const override;
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
   Predictions predict(Model& model, const GateState& state, const std::string& split) override;
@@ -40,10 +40,10 @@ class GraphTask : public Task {
 GraphEncoder& graph_encoder(Model& model);
 
 // The batch whose examples are `nodes`, each with its whole neighbourhood.
-std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& tensors, const std::shared_ptr<const MessageBlock>& whole,
-                                           std::span<const int64_t> nodes);
-// What the encoder says of the batch's examples, before the gate at the interface. `rows` 0: all at once; else layer by layer, so many rows at a
-// time, whatever is kept of a layer being its output alone.
+std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& tensors,
+                                           const std::shared_ptr<const MessageBlock>& whole, std::span<const int64_t> nodes);
+// What the encoder says of the batch's examples, before the gate at the interface. `rows` 0: all at once; else layer by layer, so
+// many rows at a time, whatever is kept of a layer being its output alone.
 torch::Tensor encode(Model& model, const GraphBatch& batch, GatePass& pass, int64_t rows);
 // Logits of the batch's examples in evaluation mode, computed in the same way.
 torch::Tensor infer(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows);
@@ -51,9 +51,10 @@ torch::Tensor infer(Model& model, const GateState& state, const GraphBatch& batc
 void measure_statistics(Model& model, const GateState& state, const GraphBatch& batch, int64_t rows);
 
 // A table of probabilities with nodes as rows.
-Predictions predictions_of(const torch::Tensor& logits, const torch::Tensor& ids, const torch::Tensor& targets, const std::vector<std::string>& classes);
+Predictions predictions_of(const torch::Tensor& logits, const torch::Tensor& ids, const torch::Tensor& targets,
+                           const std::vector<std::string>& classes);
 // Predictions for nodes of a graph with scaled attributes.
-Predictions predict_nodes(Model& model, const GateState& state, const Graph& graph, std::span<const int64_t> nodes, int64_t rows, torch::Device device,
-                          torch::Dtype dtype);
+Predictions predict_nodes(Model& model, const GateState& state, const Graph& graph, std::span<const int64_t> nodes, int64_t rows,
+                          torch::Device device, torch::Dtype dtype);
 
 }  // namespace l0gm

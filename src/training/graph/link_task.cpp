@@ -18,7 +18,8 @@ namespace l0gm {
 namespace {
 
 // Numbers of their own for each purpose.
-constexpr uint64_t order_stream = 0x6c6f, negative_stream = 0x6c6e, drop_stream = 0x6c64, part_stream = 0x6c70, rank_stream = 0x6c72;
+constexpr uint64_t order_stream = 0x6c6f, negative_stream = 0x6c6e, drop_stream = 0x6c64, part_stream = 0x6c70,
+                   rank_stream = 0x6c72;
 
 constexpr int64_t elements_at_once = int64_t{1} << 24;  // of the interface's rows that a block of pairs reads
 
@@ -54,7 +55,8 @@ torch::Tensor targets_of(size_t links, size_t pairs, torch::Device device) {
 }
 
 // Logits [pairs], float64 on the CPU, block by block. `encoded`: a row for each node, `ids` theirs.
-torch::Tensor score(Model& model, const GateState& state, const torch::Tensor& encoded, const torch::Tensor& ids, const std::vector<Link>& pairs) {
+torch::Tensor score(Model& model, const GateState& state, const torch::Tensor& encoded, const torch::Tensor& ids,
+                    const std::vector<Link>& pairs) {
   const auto count = static_cast<int64_t>(pairs.size()), step = pairs_at_once(encoded.size(1));
   torch::Tensor scores = at::empty({count}, torch::kFloat64);
   GraphBatch batch;
@@ -79,18 +81,27 @@ int64_t links_of_a_step(int64_t batch, size_t links, bool passes) {
 // `links` of them are linked, the first.
 Predictions predictions_of_pairs(const torch::Tensor& logits, size_t links) {
   const int64_t pairs = logits.size(0);
-  return predictions_of(logits.view({-1, 1, 1}), at::arange(pairs, torch::kInt64), targets_of(links, static_cast<size_t>(pairs), torch::kCPU),
-                        {"unlinked", "linked"});
+  return predictions_of(logits.view({-1, 1, 1}), at::arange(pairs, torch::kInt64),
+                        targets_of(links, static_cast<size_t>(pairs), torch::kCPU), {"unlinked", "linked"});
 }
 
 }  // namespace
 
-LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOptions& link, int64_t batch, uint64_t seed, uint64_t split_seed,
-                   std::shared_ptr<Model> model, torch::Device device, torch::Dtype dtype)
-    : graph_(graph), options_(options), link_(link), seed_(seed), split_seed_(split_seed),
-      split_(split_links(graph, link.valid, link.test, split_seed)), messages_(without_links(graph, held_out(split_))),
-      training_negatives_(messages_), negatives_(graph), numbers_(counted(split_.train.size())),
-      order_(numbers_, links_of_a_step(batch, split_.train.size(), passes_messages(*model)), mix_key(seed, order_stream)), model_(std::move(model)), tensors_(graph, device, dtype) {
+LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOptions& link, int64_t batch, uint64_t seed,
+                   uint64_t split_seed, std::shared_ptr<Model> model, torch::Device device, torch::Dtype dtype)
+    : graph_(graph),
+      options_(options),
+      link_(link),
+      seed_(seed),
+      split_seed_(split_seed),
+      split_(split_links(graph, link.valid, link.test, split_seed)),
+      messages_(without_links(graph, held_out(split_))),
+      training_negatives_(messages_),
+      negatives_(graph),
+      numbers_(counted(split_.train.size())),
+      order_(numbers_, links_of_a_step(batch, split_.train.size(), passes_messages(*model)), mix_key(seed, order_stream)),
+      model_(std::move(model)),
+      tensors_(graph, device, dtype) {
   if (options.sampler != SamplerKind::full) {
     throw UserError(fmt::format("graph.sampler = {}: links are trained on the full graph so far; set graph.sampler = full",
                                 name_of_enum(options.sampler)));
@@ -110,7 +121,9 @@ std::shared_ptr<GraphBatch> LinkTask::batch_over(const std::shared_ptr<const Mes
 }
 
 std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
-  const auto key = [&](uint64_t stream) { return mix_key(seed_, stream, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index)); };
+  const auto key = [&](uint64_t stream) {
+    return mix_key(seed_, stream, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
+  };
   std::vector<Link> pairs;
   for (const int64_t number : order_.batch(epoch, index)) pairs.push_back(split_.train[static_cast<size_t>(number)]);
   const size_t links = pairs.size();
@@ -136,7 +149,8 @@ Predictions LinkTask::predict(Model& model, const GateState& state, const std::s
   c10::InferenceMode inference;
   std::vector<Link> pairs = links_in(split);
   const size_t links = pairs.size();
-  const std::vector<Link> drawn = negatives_.draw(static_cast<int64_t>(links), mix_key(split_seed_, part_stream, number_of(split)));
+  const std::vector<Link> drawn =
+      negatives_.draw(static_cast<int64_t>(links), mix_key(split_seed_, part_stream, number_of(split)));
   pairs.insert(pairs.end(), drawn.begin(), drawn.end());
   const torch::Tensor encoded = encode(model, state);
   return predictions_of_pairs(score(model, state, encoded, evaluation_->example_ids, pairs), links);
@@ -168,8 +182,8 @@ RankScores LinkTask::rank(Model& model, const GateState& state, const std::strin
   return rank_scores(places);
 }
 
-Predictions predict_pairs(Model& model, const GateState& state, const Graph& graph, const std::vector<Link>& pairs, int64_t rows, torch::Device device,
-                          torch::Dtype dtype) {
+Predictions predict_pairs(Model& model, const GateState& state, const Graph& graph, const std::vector<Link>& pairs, int64_t rows,
+                          torch::Device device, torch::Dtype dtype) {
   c10::InferenceMode inference;
   model.eval();
   const GraphTensors tensors(graph, device, dtype);

@@ -13,13 +13,14 @@
 
 namespace l0gm {
 
-// Which pairs of nodes are linked. Messages pass over training links only, and in a training step not over those that the step is asked
-// about: what a pair is to be told by is never the link itself. Every layer sees the whole graph.
+// Which pairs of nodes are linked. Messages pass over training links only, and in a training step not over those that the step is
+// asked about: what a pair is to be told by is never the link itself. Every layer sees the whole graph.
 class LinkTask : public Task {
  public:
-  // `graph`: with scaled attributes; must outlive the task. `batch`: links of a step. Split and evaluation follow `split_seed` alone.
-  LinkTask(const Graph& graph, const GraphOptions& options, const LinkOptions& link, int64_t batch, uint64_t seed, uint64_t split_seed,
-           std::shared_ptr<Model> model, torch::Device device, torch::Dtype dtype);
+  // `graph`: with scaled attributes; must outlive the task. `batch`: links of a step. Split and evaluation follow `split_seed`
+  // alone.
+  LinkTask(const Graph& graph, const GraphOptions& options, const LinkOptions& link, int64_t batch, uint64_t seed,
+           uint64_t split_seed, std::shared_ptr<Model> model, torch::Device device, torch::Dtype dtype);
   int64_t steps_per_epoch() const override { return order_.steps(); }
   // Pairs are rows of the interface, which has all nodes; first the links, then the pairs without one. Noise is keyed by node.
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
@@ -52,9 +53,9 @@ class LinkTask : public Task {
   std::shared_ptr<GraphBatch> evaluation_;  // messages over all training links; made when first needed
 };
 
-// How likely pairs of nodes are to be linked, in their order, in a graph with scaled attributes; messages pass over all of its edges. `rows`: as for
-// predict_nodes.
-Predictions predict_pairs(Model& model, const GateState& state, const Graph& graph, const std::vector<Link>& pairs, int64_t rows, torch::Device device,
-                          torch::Dtype dtype);
+// How likely pairs of nodes are to be linked, in their order, in a graph with scaled attributes; messages pass over all of its
+// edges. `rows`: as for predict_nodes.
+Predictions predict_pairs(Model& model, const GateState& state, const Graph& graph, const std::vector<Link>& pairs, int64_t rows,
+                          torch::Device device, torch::Dtype dtype);
 
 }  // namespace l0gm

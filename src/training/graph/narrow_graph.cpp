@@ -19,7 +19,9 @@ namespace l0gm {
 
 namespace {
 
-int64_t number_of(const AttributeScaling& scaling, size_t place) { return scaling.kept.empty() ? static_cast<int64_t>(place) : scaling.kept[place]; }
+int64_t number_of(const AttributeScaling& scaling, size_t place) {
+  return scaling.kept.empty() ? static_cast<int64_t>(place) : scaling.kept[place];
+}
 
 // Names that tell attributes apart. Those that are just their numbers are what a graph without names gives.
 bool are_names(const std::vector<std::string>& names, const AttributeScaling& scaling) {
@@ -59,19 +61,23 @@ std::vector<int64_t> places_of(const std::vector<std::string>& names, const Grap
   std::vector<std::string> missing;
   for (const std::string& name : names) {
     const auto found = by_name.find(name);
-    if (found == by_name.end()) missing.push_back(name);
-    else places.push_back(found->second);
+    if (found == by_name.end())
+      missing.push_back(name);
+    else
+      places.push_back(found->second);
   }
   if (missing.empty()) return places;
-  throw UserError(fmt::format("{} lacks {} of the {} attributes that the model reads: {}. It has {}: {}.", graph.name, missing.size(), names.size(),
-                              list_some(missing), graph.attributes, list_some(graph.attribute_names)));
+  throw UserError(fmt::format("{} lacks {} of the {} attributes that the model reads: {}. It has {}: {}.", graph.name,
+                              missing.size(), names.size(), list_some(missing), graph.attributes,
+                              list_some(graph.attribute_names)));
 }
 
 // The graph with these attributes in this order, each at most once.
 Graph arrange_attributes(const Graph& graph, const std::vector<int64_t>& places) {
   std::vector<int64_t> order(places.size());
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)]; });
+  std::sort(order.begin(), order.end(),
+            [&](int64_t a, int64_t b) { return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)]; });
   const bool in_order = std::is_sorted(order.begin(), order.end());
   if (in_order && static_cast<int64_t>(places.size()) == graph.attributes) return graph;
   Graph result = select_attributes(graph, picked(places, order));  // ascending; attribute i belongs at place order[i]
@@ -79,7 +85,8 @@ Graph arrange_attributes(const Graph& graph, const std::vector<int64_t>& places)
   if (!result.is_sparse()) {
     std::vector<float> values(static_cast<size_t>(result.dense.size()));
     for (int64_t i = 0; i < result.dense.size(); ++i) {
-      values[static_cast<size_t>(i - i % result.attributes + order[static_cast<size_t>(i % result.attributes)])] = result.dense[i];
+      values[static_cast<size_t>(i - i % result.attributes + order[static_cast<size_t>(i % result.attributes)])] =
+          result.dense[i];
     }
     result.dense = std::move(values);
   } else {
@@ -116,15 +123,20 @@ Graph GraphInputs::of(const Graph& raw) const {
     local.attributes = graph.attributes;
     local.kept.clear();
   } else if (raw.attributes != scaling.attributes) {
-    throw UserError(fmt::format("{} has {} attributes, the model was trained on nodes with {}: give it a graph with the same ones, in the same order.",
-                                raw.name, raw.attributes, scaling.attributes));
+    throw UserError(fmt::format(
+        "{} has {} attributes, the model was trained on nodes with {}: give it a graph with the same ones, in the same order.",
+        raw.name, raw.attributes, scaling.attributes));
   }
   graph = scale_attributes(graph, local);
   return selected.empty() ? graph : select_attributes(graph, selected);
 }
 
 nlohmann::json GraphInputs::to_json() const {
-  return {{"scaling", scaling.to_json()}, {"names", names}, {"selected", selected}, {"undirected", undirected}, {"inference_rows", inference_rows}};
+  return {{"scaling", scaling.to_json()},
+          {"names", names},
+          {"selected", selected},
+          {"undirected", undirected},
+          {"inference_rows", inference_rows}};
 }
 
 GraphInputs GraphInputs::from_json(const nlohmann::json& json) {
@@ -160,7 +172,8 @@ bool has_instance_gates(const Model& model) {
 }
 
 GraphInputs narrow_graph(LoadedGraph& run) {
-  GraphInputs inputs{run.graph.scaling, run.graph.attribute_names, {}, run.config.graph.undirected, run.config.graph.inference_rows};
+  GraphInputs inputs{
+      run.graph.scaling, run.graph.attribute_names, {}, run.config.graph.undirected, run.config.graph.inference_rows};
   if (!are_names(inputs.names, inputs.scaling)) inputs.names.clear();
   if (has_instance_gates(*run.model)) return inputs;
   GraphEncoder& encoder = graph_encoder(*run.model);

@@ -14,13 +14,16 @@ namespace l0gm {
 struct GraphInputs {
   AttributeScaling scaling;        // `kept`: the attributes of the data that are looked at
   std::vector<std::string> names;  // theirs; empty: the data has none and attributes go by number
-  std::vector<int64_t> selected;   // of the scaled ones, those that the model reads; empty: all. `rows` needs the others for its sums
-  bool undirected = true;          // edges count in both directions
-  int64_t inference_rows = 0;      // as graph.inference_rows
+  std::vector<int64_t>
+      selected;                // of the scaled ones, those that the model reads; empty: all. `rows` needs the others for its sums
+  bool undirected = true;      // edges count in both directions
+  int64_t inference_rows = 0;  // as graph.inference_rows
 
-  int64_t width() const { return selected.empty() ? scaling.width() : static_cast<int64_t>(selected.size()); }  // of the model's first layer
-  // Attributes go by name where both sides have names, so that a graph may have others and another order; else by number. UserError naming
-  // what is missing, or both counts.
+  int64_t width() const {
+    return selected.empty() ? scaling.width() : static_cast<int64_t>(selected.size());
+  }  // of the model's first layer
+  // Attributes go by name where both sides have names, so that a graph may have others and another order; else by number.
+  // UserError naming what is missing, or both counts.
   Graph of(const Graph& raw) const;
 
   nlohmann::json to_json() const;
@@ -32,8 +35,8 @@ torch::Tensor attribute_values(LoadedGraph& run);
 // Whether some gate of the model depends on the example: then nothing can be taken out ahead.
 bool has_instance_gates(const Model& model);
 
-// Takes everything out of a loaded run that its gates have closed: attributes are not read, channels not computed. What is left says the same
-// as before; where gates depend on the example it is everything. What it reads from now on is returned.
+// Takes everything out of a loaded run that its gates have closed: attributes are not read, channels not computed. What is left
+// says the same as before; where gates depend on the example it is everything. What it reads from now on is returned.
 GraphInputs narrow_graph(LoadedGraph& run);
 
 }  // namespace l0gm

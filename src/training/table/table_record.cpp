@@ -9,9 +9,11 @@ namespace l0gm {
 
 nlohmann::json TableRecord::to_json() const {
   nlohmann::json counted = nlohmann::json::array();
-  for (const FieldCounts& field : counts) counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
-  return {{"schema", schema.to_json()}, {"counts", counted}, {"dataset", dataset}, {"files", l0gm::to_json(files)}, {"planted", planted},
-          {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"training_rows", training_rows}, {"teacher", teacher}};
+  for (const FieldCounts& field : counts)
+    counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
+  return {{"schema", schema.to_json()}, {"counts", counted},      {"dataset", dataset},     {"files", l0gm::to_json(files)},
+          {"planted", planted},         {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"training_rows", training_rows},
+          {"teacher", teacher}};
 }
 
 TableRecord TableRecord::from_json(const nlohmann::json& json) {

@@ -23,7 +23,8 @@ void require_same_data(TableRecord stored, TableRecord given, const std::filesys
   for (FileStamp& file : stored.files) file.path.clear();
   for (FileStamp& file : given.files) file.path.clear();
   if (stored.teacher != given.teacher) {
-    throw UserError(fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
+    throw UserError(
+        fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
   }
   if (stored.to_json() != given.to_json()) {
     throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
@@ -42,19 +43,19 @@ EncodedTable encode_training(const TableDataset& data, const Schema& schema) {
   return rows;
 }
 
-// What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's model
-// would have seen our validation rows.
+// What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's
+// model would have seen our validation rows.
 torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Schema& schema, const Machine& machine) {
   LoadedTable teacher = load_table_run(options.from, machine);
   const TableRecord& its = teacher.table;
   if (its.dataset == data.name) require_unchanged(teacher.folder, its.files, data.files);
   if (its.dataset != data.name || its.training_rows != sha256(data.train)) {
-    throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed", its.dataset,
-                                its.dataset == data.name ? " with other training rows" : "", data.name));
+    throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed",
+                                its.dataset, its.dataset == data.name ? " with other training rows" : "", data.name));
   }
   if (its.schema.label != schema.label || its.schema.classes != schema.classes) {
-    throw UserError(fmt::format("it tells '{}' ({} classes), this run '{}' ({}): both must have the same label and classes", its.schema.label,
-                                its.schema.classes.size(), schema.label, schema.classes.size()));
+    throw UserError(fmt::format("it tells '{}' ({} classes), this run '{}' ({}): both must have the same label and classes",
+                                its.schema.label, its.schema.classes.size(), schema.label, schema.classes.size()));
   }
   const TableTensors rows(encode_training(data, teacher.table.schema), machine.device, dtype_of(teacher.config.train.precision));
   const Predictions predictions = predict_table(*teacher.model, teacher.gate_state, rows, teacher.table.schema.classes);
@@ -65,7 +66,8 @@ torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& dat
 Prepared prepare(const Config& config, const Machine& machine) {
   const TableDataset data = load_table(config.data, config.train.seed);
   if (data.train.empty() || data.valid.empty()) {
-    throw UserError(fmt::format("{} has {} training and {} validation rows: both are needed", data.name, data.train.size(), data.valid.size()));
+    throw UserError(fmt::format("{} has {} training and {} validation rows: both are needed", data.name, data.train.size(),
+                                data.valid.size()));
   }
   Prepared prepared;
   Schema schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types);
@@ -74,8 +76,15 @@ Prepared prepare(const Config& config, const Machine& machine) {
   prepared.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
   fit_statistics(schema, prepared.train, config.table);
   prepared.valid = encode_rows(data.table, RowEncoder(schema), data.valid, true);
-  prepared.record = {schema, count_fields(prepared.train, schema), data.name, data.files, data.planted, data.bayes_auc, data.bayes_nll,
-                     sha256(data.train), ""};
+  prepared.record = {schema,
+                     count_fields(prepared.train, schema),
+                     data.name,
+                     data.files,
+                     data.planted,
+                     data.bayes_auc,
+                     data.bayes_nll,
+                     sha256(data.train),
+                     ""};
   if (!config.distill.from.empty()) {
     try {
       prepared.soft_labels = soft_labels(config.distill, data, schema, machine);
@@ -94,7 +103,9 @@ bool train_table(const Config& config, const std::filesystem::path& out, bool re
   const auto start = std::chrono::steady_clock::now();
   const Prepared prepared = prepare(config, machine);
   const Schema& schema = prepared.record.schema;
-  const auto same_data = [&](const nlohmann::json& stored) { require_same_data(TableRecord::from_json(stored), prepared.record, out); };
+  const auto same_data = [&](const nlohmann::json& stored) {
+    require_same_data(TableRecord::from_json(stored), prepared.record, out);
+  };
   RunFolder folder = open_run(config, out, resume, prepared.record.to_json(), same_data, machine);
   if (folder.finished()) {
     log_info(fmt::format("{} is finished already", out.string()));
@@ -115,9 +126,9 @@ bool train_table(const Config& config, const std::filesystem::path& out, bool re
   if (config.train.class_weights == ClassWeights::balanced) {
     task.class_weights = balanced_weights(schema.class_rows).to(machine.device, dtype);
   }
-  log_info(fmt::format("{}: {} training rows, {} columns, {} fields, interface of {} dimensions, {} parameters", prepared.record.dataset,
-                       with_thousands(prepared.train.rows()), schema.columns.size(), schema.fields.size(), model->encoder().width(),
-                       with_thousands(model->parameter_count())));
+  log_info(fmt::format("{}: {} training rows, {} columns, {} fields, interface of {} dimensions, {} parameters",
+                       prepared.record.dataset, with_thousands(prepared.train.rows()), schema.columns.size(),
+                       schema.fields.size(), model->encoder().width(), with_thousands(model->parameter_count())));
   return fit(folder, config, model, task, resume, observers, stop, start);
 }
 

@@ -35,7 +35,8 @@ Predictions TableTask::predict(Model& model, const GateState& state, const std::
   return predict_table(model, state, splits_.at(split), schema_.classes);
 }
 
-Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const std::vector<std::string>& classes) {
+Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows,
+                          const std::vector<std::string>& classes) {
   c10::InferenceMode inference;
   model.eval();
   Predictions result;

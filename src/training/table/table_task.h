@@ -31,6 +31,7 @@ class TableTask : public Task {
 };
 
 // Predictions over all rows, in blocks; the model is in evaluation mode afterwards.
-Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const std::vector<std::string>& classes);
+Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows,
+                          const std::vector<std::string>& classes);
 
 }  // namespace l0gm

@@ -39,7 +39,8 @@ TEST(Parallel, PartsHaveEquallyManyEdges) {
   EXPECT_EQ(first_row_of_part(offsets.data(), 7, 2, 2), 7);
 }
 
-torch::Tensor dense_of(const torch::Tensor& offsets, const torch::Tensor& neighbours, const torch::Tensor& weights, int64_t width) {
+torch::Tensor dense_of(const torch::Tensor& offsets, const torch::Tensor& neighbours, const torch::Tensor& weights,
+                       int64_t width) {
   const int64_t rows = offsets.size(0) - 1;
   torch::Tensor dense = at::zeros({rows, width}, torch::kFloat64);
   for (int64_t v = 0; v < rows; ++v) {
@@ -68,8 +69,9 @@ TEST(Adjacency, SharesTheBlocksMemory) {
 }
 
 TEST(Adjacency, Transposes) {
-  for (const ToyBlock& toy : {ToyBlock{}, ToyBlock{.weighted = true}, ToyBlock{.targets = 8, .sources = 8, .weighted = true, .symmetric = true},
-                              ToyBlock{.targets = 400, .sources = 300, .density = 0.6, .weighted = true}, ToyBlock{.density = 0}}) {
+  for (const ToyBlock& toy :
+       {ToyBlock{}, ToyBlock{.weighted = true}, ToyBlock{.targets = 8, .sources = 8, .weighted = true, .symmetric = true},
+        ToyBlock{.targets = 400, .sources = 300, .density = 0.6, .weighted = true}, ToyBlock{.density = 0}}) {
     const auto block = toy_block(toy);
     const auto adjacency = Adjacency::of(block, torch::kCPU, torch::kFloat64);
     const Adjacency::Transposed counted = transpose_by_counting(*adjacency), sorted = transpose_by_sorting(*adjacency);
@@ -80,8 +82,10 @@ TEST(Adjacency, Transposes) {
       EXPECT_TRUE(at::equal(counted.weights, adjacency->weights.index_select(0, counted.edge_of)));
     }
     const torch::Tensor dense = dense_matrix(*block);
-    EXPECT_LT(farthest_apart(at::mm(adjacency->matrix(true, torch::kFloat64), at::eye(toy.targets, torch::kFloat64)), dense.t()), 1e-15);
-    EXPECT_LT(farthest_apart(at::mm(adjacency->matrix(false, torch::kFloat64), at::eye(toy.sources, torch::kFloat64)), dense), 1e-15);
+    EXPECT_LT(farthest_apart(at::mm(adjacency->matrix(true, torch::kFloat64), at::eye(toy.targets, torch::kFloat64)), dense.t()),
+              1e-15);
+    EXPECT_LT(farthest_apart(at::mm(adjacency->matrix(false, torch::kFloat64), at::eye(toy.sources, torch::kFloat64)), dense),
+              1e-15);
     if (toy.targets > 100) continue;  // one by one takes long
     const Adjacency::Transposed& kept = adjacency->transposed();
     EXPECT_EQ(farthest_apart(dense_of(kept.offsets, kept.neighbours, kept.weights, toy.targets), dense.t()), 0);

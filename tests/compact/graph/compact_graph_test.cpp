@@ -27,9 +27,12 @@ nlohmann::json compact_and_compare(const TrainedTinyGraph& trained) {
   const std::vector<int64_t> nodes = every_node(raw);
   EXPECT_EQ(result["rows_checked"].get<int64_t>(), raw.nodes);
   const std::vector<double> wanted = uncompacted(trained.run, nodes).probabilities;
-  EXPECT_LE(largest_gap(GraphPredictor(trained.file, one_thread_machine()).predict(raw, nodes, 0).probabilities, wanted), float32_gap);
-  EXPECT_LE(largest_gap(GraphPredictor(trained.file, one_thread_machine()).predict(raw, nodes, 7).probabilities, wanted), float32_gap);
-  EXPECT_LE(largest_gap(GraphPredictor(trained.run, one_thread_machine()).predict(raw, nodes, 0).probabilities, wanted), float32_gap);
+  EXPECT_LE(largest_gap(GraphPredictor(trained.file, one_thread_machine()).predict(raw, nodes, 0).probabilities, wanted),
+            float32_gap);
+  EXPECT_LE(largest_gap(GraphPredictor(trained.file, one_thread_machine()).predict(raw, nodes, 7).probabilities, wanted),
+            float32_gap);
+  EXPECT_LE(largest_gap(GraphPredictor(trained.run, one_thread_machine()).predict(raw, nodes, 0).probabilities, wanted),
+            float32_gap);
   return result;
 }
 
@@ -44,8 +47,8 @@ TEST_P(EveryKind, ClosedChannelsAreGoneAndTheFileSaysWhatTheRunSays) {
   for (const std::string norm : {"none", "batch", "layer"}) {
     for (const std::string residual : {"none", "linear"}) {
       std::vector<std::string> assignments = GetParam().assignments;
-      for (const std::string& one : {"graph.last_norm=" + norm, "graph.norm=" + (norm == "none" ? std::string("batch") : norm), "graph.residual=" + residual,
-                                     std::string("gate.target_active=0.25")}) {
+      for (const std::string& one : {"graph.last_norm=" + norm, "graph.norm=" + (norm == "none" ? std::string("batch") : norm),
+                                     "graph.residual=" + residual, std::string("gate.target_active=0.25")}) {
         assignments.push_back(one);
       }
       SCOPED_TRACE(norm + " " + residual);
@@ -71,7 +74,8 @@ TEST_P(EveryKind, ClosedChannelsAreGoneAndTheFileSaysWhatTheRunSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CompactGraph, EveryKind,
-                         testing::Values(Kind{{"model.name=mlp"}, "weight"}, Kind{{"model.name=gcn"}, "weight"}, Kind{{"model.name=sage"}, "weight_root"},
+                         testing::Values(Kind{{"model.name=mlp"}, "weight"}, Kind{{"model.name=gcn"}, "weight"},
+                                         Kind{{"model.name=sage"}, "weight_root"},
                                          Kind{{"model.name=sage", "graph.aggregate=max"}, "weight_neighbour"},
                                          Kind{{"model.name=sage", "graph.aggregate=pool"}, "weight_neighbour"},
                                          Kind{{"model.name=gat", "graph.heads=3"}, "weight"}));
@@ -97,8 +101,8 @@ TEST(CompactGraph, FineUnitsOfHiddenLayers) {
   for (const std::string norm : {"batch", "layer"}) {
     for (const std::string model : {"gcn", "sage", "gat"}) {
       SCOPED_TRACE(norm + " " + model);
-      const TrainedTinyGraph trained({"gate.unit=fine", "gate.target_active=0.4", "graph.norm=" + norm, "model.name=" + model, "graph.residual=linear",
-                                      "model.depth=3"});
+      const TrainedTinyGraph trained({"gate.unit=fine", "gate.target_active=0.4", "graph.norm=" + norm, "model.name=" + model,
+                                      "graph.residual=linear", "model.depth=3"});
       const nlohmann::json result = compact_and_compare(trained);
       EXPECT_EQ(result["units"], 36);
       const auto widths = read_graph_model(trained.file).header.net.encoder.widths;
@@ -132,7 +136,8 @@ TEST(CompactGraph, ClosedAttributesAreNotRead) {
       open.push_back(std::find(raw.attribute_names.begin(), raw.attribute_names.end(), name) - raw.attribute_names.begin());
     }
     const std::vector<int64_t> nodes = every_node(raw);
-    EXPECT_EQ(predictor.predict(select_attributes(raw, open), nodes, 0).probabilities, predictor.predict(raw, nodes, 0).probabilities);
+    EXPECT_EQ(predictor.predict(select_attributes(raw, open), nodes, 0).probabilities,
+              predictor.predict(raw, nodes, 0).probabilities);
     open.pop_back();
     const std::string message = message_of<UserError>([&] { predictor.predict(select_attributes(raw, open), nodes, 0); });
     EXPECT_NE(message.find("lacks 1 of the 8 attributes"), std::string::npos) << message;
@@ -141,8 +146,8 @@ TEST(CompactGraph, ClosedAttributesAreNotRead) {
 }
 
 TEST(CompactGraph, GroupsOfAttributes) {
-  const TrainedTinyGraph trained({"gate.attach=input", "gate.unit=group", "gate.target_active=0.5", "graph.residual=linear", "model.name=gat",
-                                  "graph.blocks=8"});
+  const TrainedTinyGraph trained({"gate.attach=input", "gate.unit=group", "gate.target_active=0.5", "graph.residual=linear",
+                                  "model.name=gat", "graph.blocks=8"});
   const nlohmann::json result = compact_and_compare(trained);
   EXPECT_EQ(result["units"], 8);
   EXPECT_EQ(result["open_units"], 4);
@@ -161,22 +166,26 @@ TEST(CompactGraph, AModelThatSaysSomethingElseIsRefused) {
   }
   const std::string message = message_of<std::runtime_error>(
       [&] { check_nodes(trained.narrowed_probabilities(nodes), wanted, algebra_limit, trained.raw, nodes, "test"); });
-  for (const char* words : {"is not the trained one", "at node ", "P(", "1e-09"}) EXPECT_NE(message.find(words), std::string::npos) << message;
+  for (const char* words : {"is not the trained one", "at node ", "P(", "1e-09"})
+    EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 
 TEST(CompactGraph, WhatCannotBeCompactedIsRefusedAndNothingIsWritten) {
   const TrainedTinyGraph instance({"gate.logits=instance", "gate.lambda=0.01"});
-  EXPECT_NE(message_of<UserError>([&] { compact_run(instance.run, instance.file, {}); }).find("gate.logits = instance"), std::string::npos);
+  EXPECT_NE(message_of<UserError>([&] { compact_run(instance.run, instance.file, {}); }).find("gate.logits = instance"),
+            std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(instance.file));
   const Graph raw = load_run_graph(load_graph_run(instance.run, one_thread_machine()));  // its folder still predicts
   EXPECT_LE(largest_gap(GraphPredictor(instance.run, one_thread_machine()).predict(raw, every_node(raw), 0).probabilities,
-                        uncompacted(instance.run, every_node(raw)).probabilities), float32_gap);
+                        uncompacted(instance.run, every_node(raw)).probabilities),
+            float32_gap);
 
   const TrainedTinyGraph links({"graph.task=links", "gate.target_active=0.5", "train.epochs=2"});
   EXPECT_NE(message_of<UserError>([&] { compact_run(links.run, links.file, {}); }).find("links"), std::string::npos);
   const GraphPredictor asked(links.run, one_thread_machine());  // its folder still predicts
   EXPECT_TRUE(asked.predicts_links());
-  const Predictions one_way = asked.predict(raw, std::vector<Link>{{3, 9}, {0, 1}}, 0), other_way = asked.predict(raw, std::vector<Link>{{9, 3}}, 16);
+  const Predictions one_way = asked.predict(raw, std::vector<Link>{{3, 9}, {0, 1}}, 0),
+                    other_way = asked.predict(raw, std::vector<Link>{{9, 3}}, 16);
   EXPECT_EQ(one_way.classes, (std::vector<std::string>{"unlinked", "linked"}));
   EXPECT_NEAR(one_way.row(0)[1], other_way.row(0)[1], 1e-6);
 
@@ -192,9 +201,11 @@ TEST(CompactGraph, TheRuntimeSendsGraphModelsToPredict) {
   const TrainedTinyGraph trained({"gate.target_active=0.25", "train.epochs=4"});
   compact_run(trained.run, trained.file, {});
   const std::string message = message_of<UserError>([&] { CompactModel::load(trained.file); });
-  for (const char* words : {"graph model", "l0gm predict", "--nodes"}) EXPECT_NE(message.find(words), std::string::npos) << message;
+  for (const char* words : {"graph model", "l0gm predict", "--nodes"})
+    EXPECT_NE(message.find(words), std::string::npos) << message;
   const std::string card = read_file(trained.folder.path() / "model.md");
-  for (const char* words : {"## Figures", "3 of 12 units", "training nodes", "## Limits"}) EXPECT_NE(card.find(words), std::string::npos) << card;
+  for (const char* words : {"## Figures", "3 of 12 units", "training nodes", "## Limits"})
+    EXPECT_NE(card.find(words), std::string::npos) << card;
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ GraphHeader small_header(ConvolutionKind kind) {
 
 TEST(GraphFile, WhatIsReadIsWhatWasWritten) {
   const TemporaryFolder folder;
-  for (const ConvolutionKind kind : {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
+  for (const ConvolutionKind kind :
+       {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
     GraphHeader header = small_header(kind);
     if (kind == ConvolutionKind::gcn) header.net.selected = {0, 2};
     at::manual_seed(3);
@@ -92,7 +93,8 @@ TEST(GraphFile, EveryDamageIsRefused) {
 }
 
 // A file with another manifest or other tensors, all hashes right.
-void forge(const std::filesystem::path& from, const std::filesystem::path& to, const std::function<void(json&, std::map<std::string, TensorBytes>&)>& change) {
+void forge(const std::filesystem::path& from, const std::filesystem::path& to,
+           const std::function<void(json&, std::map<std::string, TensorBytes>&)>& change) {
   const SafetensorsFile file(from);
   json manifest = json::parse(file.metadata().at("l0gm"));
   std::map<std::string, TensorBytes> tensors = file.tensors();

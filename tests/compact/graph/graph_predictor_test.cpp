@@ -78,9 +78,11 @@ TEST(GraphPredictor, PredictsAGraphWithoutLabelsFromFileAndRun) {
 
 TEST(GraphPredictor, PicksNodesInTheirOrder) {
   const Compacted made("[gate]\ntarget_active = 0.5\n");
-  const auto input = made.own.folder.write("new.toml", made.own.data(false) + "inference_rows = 2\n"), out = made.own.folder.path() / "p.csv";
+  const auto input = made.own.folder.write("new.toml", made.own.data(false) + "inference_rows = 2\n"),
+             out = made.own.folder.path() / "p.csv";
   const auto list = made.own.folder.write("list.csv", "node\nn40\nn3\nn40\n");
-  predict_graph(GraphPredictor(made.trained.file, one_thread_machine()), input, out, {.nodes = list.string(), .pairs = "", .calibrated = false});
+  predict_graph(GraphPredictor(made.trained.file, one_thread_machine()), input, out,
+                {.nodes = list.string(), .pairs = "", .calibrated = false});
   expect_rows(read_rows(out), made, {40, 3, 40});
 }
 
@@ -109,7 +111,8 @@ TEST(GraphPredictor, AttributesGoByName) {
   check_graph(turned, "turned");
   const std::vector<int64_t> nodes = every_node(raw);
   EXPECT_LE(largest_gap(predictor.predict(turned, nodes, 0).probabilities, predictor.predict(raw, nodes, 0).probabilities), 1e-6);
-  EXPECT_LE(largest_gap(predictor.predict(raw, nodes, 0).probabilities, uncompacted(made.trained.run, nodes).probabilities), 1e-5);
+  EXPECT_LE(largest_gap(predictor.predict(raw, nodes, 0).probabilities, uncompacted(made.trained.run, nodes).probabilities),
+            1e-5);
 }
 
 TEST(GraphPredictor, ReadsGraphFilesAndCountsAttributes) {

@@ -52,18 +52,22 @@ TEST(NodeLookup, TheRuntimeSaysWhatTheModelSays) {
 }
 
 TEST(NodeLookup, AnUnknownNodeGetsTheBaseRate) {
-  for (const std::vector<std::string>& assignments : {std::vector<std::string>{"gate.target_active=0.5"}, {"gate.target_active=0.17", "model.members=2"}}) {
+  for (const std::vector<std::string>& assignments :
+       {std::vector<std::string>{"gate.target_active=0.5"}, {"gate.target_active=0.17", "model.members=2"}}) {
     const TrainedTinyGraph trained(assignments);
     write(trained, "test");
     const CompactModel model = CompactModel::load(trained.file);
     const LoadedGraph run = load_graph_run(trained.run, one_thread_machine());
-    const double rows = static_cast<double>(std::accumulate(run.graph.class_rows.begin(), run.graph.class_rows.end(), int64_t{0}));
+    const double rows =
+        static_cast<double>(std::accumulate(run.graph.class_rows.begin(), run.graph.class_rows.end(), int64_t{0}));
     const Graph raw = load_run_graph(run);
     int64_t unseen = 0;
-    const std::vector<double> p = look_up(model, {std::to_string(raw.train[0]), "nobody", "", std::to_string(raw.test[0])}, &unseen);
+    const std::vector<double> p =
+        look_up(model, {std::to_string(raw.train[0]), "nobody", "", std::to_string(raw.test[0])}, &unseen);
     EXPECT_GE(unseen, 2);
     for (size_t name = 0; name < 3; ++name) {
-      for (size_t c = 0; c < 4; ++c) EXPECT_NEAR(p[name * 4 + c], static_cast<double>(run.graph.class_rows[c]) / rows, 1e-6) << name << " " << c;
+      for (size_t c = 0; c < 4; ++c)
+        EXPECT_NEAR(p[name * 4 + c], static_cast<double>(run.graph.class_rows[c]) / rows, 1e-6) << name << " " << c;
     }
     const std::vector<double> known = uncompacted(trained.run, {raw.test[0]}).probabilities;
     EXPECT_LE(largest_gap({p.begin() + 12, p.end()}, known), 1e-5);
@@ -80,7 +84,8 @@ TEST(NodeLookup, NamedNodesOfTwoClassesOutOfAList) {
   const CompactModel model = CompactModel::load(trained.file);
   EXPECT_LE(largest_gap(look_up(model, {"n12", "n59", "n7"}), uncompacted(trained.run, {12, 59, 7}).probabilities), 1e-5);
 
-  for (const auto& [text, words] : {std::pair{"node\nn60\n", "no node 'n60'"}, {"name\nn6\n", "'node'"}, {"node\n", "names no node"}}) {
+  for (const auto& [text, words] :
+       {std::pair{"node\nn60\n", "no node 'n60'"}, {"name\nn6\n", "'node'"}, {"node\n", "names no node"}}) {
     const auto bad = own.folder.write("bad.csv", text);
     const std::string message = message_of<UserError>([&] { write(trained, bad.string()); });
     EXPECT_NE(message.find(words), std::string::npos) << message;
@@ -103,7 +108,8 @@ TEST(NodeLookup, ANetThatSaysSomethingElseIsFound) {
       double logits[4], sum = 0;
       reference_logits(lookup.net, &code, &slope, logits);
       for (const double logit : logits) sum += std::exp(logit);
-      for (int c = 0; c < 4; ++c) largest = std::max(largest, std::abs(std::exp(logits[c]) / sum - wanted[static_cast<size_t>(i * 4 + c)]));
+      for (int c = 0; c < 4; ++c)
+        largest = std::max(largest, std::abs(std::exp(logits[c]) / sum - wanted[static_cast<size_t>(i * 4 + c)]));
     }
     return largest;
   };

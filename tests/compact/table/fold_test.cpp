@@ -27,7 +27,8 @@ const EveryKind& data_of(int64_t classes) {
 }
 
 const TextTable& rows_of(int64_t classes) {
-  static const TextTable two = make_check_rows(data_of(2).schema, check_count, 1), four = make_check_rows(data_of(4).schema, check_count, 1);
+  static const TextTable two = make_check_rows(data_of(2).schema, check_count, 1),
+                         four = make_check_rows(data_of(4).schema, check_count, 1);
   return classes == 2 ? two : four;
 }
 
@@ -48,7 +49,8 @@ std::vector<double> folded(const FoldedModel& model, const TextTable& table) {
   const size_t classes = model.schema.classes.size();
   std::vector<double> p(static_cast<size_t>(table.rows()) * classes), logits(static_cast<size_t>(model.net.logits()));
   for (int64_t row = 0; row < table.rows(); ++row) {
-    reference_logits(model.net, encoded.codes.data() + row * encoded.code_slots, encoded.slopes.data() + row * encoded.slope_slots, logits.data());
+    reference_logits(model.net, encoded.codes.data() + row * encoded.code_slots,
+                     encoded.slopes.data() + row * encoded.slope_slots, logits.data());
     mean_probabilities(logits.data(), model.net.members, model.net.outputs, p.data() + static_cast<size_t>(row) * classes);
   }
   return p;
@@ -84,8 +86,8 @@ struct GateKind {
 
 std::vector<GateKind> gate_kinds() {
   std::vector<GateKind> kinds;
-  const auto add = [&](const std::string& name, UnitKind unit, LogitKind logits = LogitKind::global, Attach attach = Attach::interface,
-                       TestRule rule = TestRule::threshold, int64_t rank = 0) {
+  const auto add = [&](const std::string& name, UnitKind unit, LogitKind logits = LogitKind::global,
+                       Attach attach = Attach::interface, TestRule rule = TestRule::threshold, int64_t rank = 0) {
     GateOptions options;
     options.unit = unit;
     options.logits = logits;
@@ -138,12 +140,16 @@ TEST_P(Fold, SaysWhatTheModelSays) {
       shake(*single, 7);
       place(*single, torch::kCPU, torch::kFloat32);
       const std::vector<double> wanted = trained(*model, gate.state, data.schema, rows_of(classes));
-      const double own_error = largest_difference(trained(*single, gate.state, data.schema, rows_of(classes), torch::kFloat32), wanted);
+      const double own_error =
+          largest_difference(trained(*single, gate.state, data.schema, rows_of(classes), torch::kFloat32), wanted);
       for (const int64_t fold_bytes : {int64_t{0}, int64_t{3000}, int64_t{1} << 30}) {
         const FoldedModel compact = fold_table(*model, gate.state, data.schema, {fold_bytes});
-        const std::string what = fmt::format("{} {} members {} classes {} fold {}", name_of_enum(name), gate.name, members, classes, fold_bytes);
+        const std::string what =
+            fmt::format("{} {} members {} classes {} fold {}", name_of_enum(name), gate.name, members, classes, fold_bytes);
         EXPECT_LE(largest_difference(folded(compact, rows_of(classes)), wanted), 1e-9) << what;
-        EXPECT_LE(largest_difference(served(compact, rows_of(classes), WeightType::float32), wanted), std::max(2e-6, 2 * std::min(own_error, 1e-4))) << what;
+        EXPECT_LE(largest_difference(served(compact, rows_of(classes), WeightType::float32), wanted),
+                  std::max(2e-6, 2 * std::min(own_error, 1e-4)))
+            << what;
         if (gate.options.logits == LogitKind::instance || fold_bytes == 3000) continue;
         EXPECT_LE(largest_difference(served(compact, rows_of(classes), WeightType::bfloat16), wanted), 0.1) << what;
         EXPECT_LE(largest_difference(served(compact, rows_of(classes), WeightType::int8), wanted), 0.2) << what;
@@ -153,11 +159,13 @@ TEST_P(Fold, SaysWhatTheModelSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everything, Fold,
-                         ::testing::Combine(::testing::Values(ModelName::mlp, ModelName::linear, ModelName::fm, ModelName::wide_deep, ModelName::deepfm,
-                                                              ModelName::cin, ModelName::xdeepfm),
+                         ::testing::Combine(::testing::Values(ModelName::mlp, ModelName::linear, ModelName::fm,
+                                                              ModelName::wide_deep, ModelName::deepfm, ModelName::cin,
+                                                              ModelName::xdeepfm),
                                             ::testing::Range(size_t{0}, gate_kinds().size())),
                          [](const auto& info) {
-                           std::string name = std::string(name_of_enum(std::get<0>(info.param))) + "_" + gate_kinds()[std::get<1>(info.param)].name;
+                           std::string name = std::string(name_of_enum(std::get<0>(info.param))) + "_" +
+                                              gate_kinds()[std::get<1>(info.param)].name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -242,8 +250,10 @@ TEST(FoldTable, TheSmallestTablesAreFoldedFirst) {
   const FoldedModel compact = fold_table(*model, hardened, data.schema, {1000});
   int64_t largest_folded = 0, smallest_unfolded = 1 << 30;
   for (const NetColumn& column : compact.net.columns) {
-    if (column.folded) largest_folded = std::max(largest_folded, column.table_rows());
-    else smallest_unfolded = std::min(smallest_unfolded, column.table_rows());
+    if (column.folded)
+      largest_folded = std::max(largest_folded, column.table_rows());
+    else
+      smallest_unfolded = std::min(smallest_unfolded, column.table_rows());
   }
   EXPECT_GT(largest_folded, 0);
   EXPECT_LT(smallest_unfolded, 1 << 30);

@@ -30,18 +30,20 @@ inline uint32_t crc_of(const std::string& bytes) {
 inline std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries) {
   std::string bytes, directory;
   for (const auto& [name, content] : entries) {
-    const std::string facts = little(crc_of(content), 4) + little(content.size(), 4) + little(content.size(), 4) + little(name.size(), 2);
+    const std::string facts =
+        little(crc_of(content), 4) + little(content.size(), 4) + little(content.size(), 4) + little(name.size(), 2);
     directory += "PK\1\2" + little(20, 2) + little(20, 2) + little(0, 8) + facts + little(0, 12) + little(bytes.size(), 4) + name;
     bytes += "PK\3\4" + little(20, 2) + little(0, 8) + facts + little(0, 2) + name + content;
   }
-  const std::string end = "PK\5\6" + little(0, 4) + little(entries.size(), 2) + little(entries.size(), 2) + little(directory.size(), 4) +
-                          little(bytes.size(), 4) + little(0, 2);
+  const std::string end = "PK\5\6" + little(0, 4) + little(entries.size(), 2) + little(entries.size(), 2) +
+                          little(directory.size(), 4) + little(bytes.size(), 4) + little(0, 2);
   return bytes + directory + end;
 }
 
 // A .npy file: `type` such as "<i4", `shape` such as "(2, 3)".
 inline std::string npy_of(const std::string& type, const std::string& shape, const std::string& content, bool fortran = false) {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
   header += std::string(63 - (10 + header.size()) % 64, ' ') + '\n';
   return std::string("\x93NUMPY\1\0", 8) + little(header.size(), 2) + header + content;
 }

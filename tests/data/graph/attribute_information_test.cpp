@@ -32,8 +32,8 @@ TEST(AttributeInformation, PresenceOfAMostlyAbsentAttribute) {
 }
 
 TEST(AttributeInformation, BinsOfEqualMass) {
-  // 200 training nodes, so 20 in a bin. Attribute 0 rises with the node: bins 0 … 4 are class a, the others b. Attribute 1: the class
-  // changes within each bin. Attribute 2: all the same, not 0.
+  // 200 training nodes, so 20 in a bin. Attribute 0 rises with the node: bins 0 … 4 are class a, the others b. Attribute 1: the
+  // class changes within each bin. Attribute 2: all the same, not 0.
   std::vector<std::vector<float>> rows;
   std::vector<int64_t> train;
   std::vector<int32_t> labels;

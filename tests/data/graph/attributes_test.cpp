@@ -86,7 +86,8 @@ TEST(GraphAttributes, RowsHaveMagnitude1AndStaySparse) {
 
 TEST(GraphAttributes, RawSharesTheMemory) {
   for (const bool sparse : {false, true}) {
-    const Graph graph = some_graph(sparse), scaled = scale_attributes(graph, fit_attributes(graph, scale_as(FeatureScale::raw), 0));
+    const Graph graph = some_graph(sparse),
+                scaled = scale_attributes(graph, fit_attributes(graph, scale_as(FeatureScale::raw), 0));
     EXPECT_EQ(scaled.dense.data(), graph.dense.data());
     EXPECT_EQ(scaled.sparse.values.data(), graph.sparse.values.data());
     EXPECT_EQ(scaled.labels.data(), graph.labels.data());
@@ -109,11 +110,13 @@ TEST(GraphAttributes, TheMostInformativeAreKept) {
     }
     EXPECT_GE(least_kept, most_left);
 
-    const Graph all = scale_attributes(graph, fit_attributes(graph, scale_as(FeatureScale::standard), 0)), some = scale_attributes(graph, half);
+    const Graph all = scale_attributes(graph, fit_attributes(graph, scale_as(FeatureScale::standard), 0)),
+                some = scale_attributes(graph, half);
     ASSERT_EQ(some.attributes, 3);
     for (size_t j = 0; j < 3; ++j) {
       EXPECT_EQ(some.attribute_names[j], std::to_string(half.kept[j]));
-      for (const int64_t node : {0, 41, 50}) EXPECT_EQ(row_of(some, node)[j], row_of(all, node)[static_cast<size_t>(half.kept[j])]);
+      for (const int64_t node : {0, 41, 50})
+        EXPECT_EQ(row_of(some, node)[j], row_of(all, node)[static_cast<size_t>(half.kept[j])]);
     }
   }
 }
@@ -179,7 +182,8 @@ TEST(GraphAttributes, NonsenseIsRefused) {
 }
 
 TEST(GraphAttributes, AnotherNumberOfAttributesIsRefused) {
-  const std::string message = message_of<UserError>([] { scale_attributes(some_graph(false), {FeatureScale::raw, 7, {}, {}, {}}); });
+  const std::string message =
+      message_of<UserError>([] { scale_attributes(some_graph(false), {FeatureScale::raw, 7, {}, {}, {}}); });
   EXPECT_NE(message.find("6 attributes"), std::string::npos) << message;
   EXPECT_NE(message.find("7"), std::string::npos) << message;
 }

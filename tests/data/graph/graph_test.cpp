@@ -7,7 +7,9 @@
 namespace l0gm {
 namespace {
 
-std::vector<int32_t> heard(const Graph& graph, int64_t node) { return {graph.heard_by(node).begin(), graph.heard_by(node).end()}; }
+std::vector<int32_t> heard(const Graph& graph, int64_t node) {
+  return {graph.heard_by(node).begin(), graph.heard_by(node).end()};
+}
 
 TEST(BuildAdjacency, RowsListWhoIsHeard) {
   Graph graph;
@@ -49,7 +51,8 @@ TEST(BuildAdjacency, LargeGraphIsTheSetOfItsEdges) {
     EdgeList edges;
     std::vector<std::vector<bool>> wanted(nodes, std::vector<bool>(nodes, false));
     for (int64_t i = 0; i < 1200000; ++i) {
-      const auto from = static_cast<int32_t>(random.below(nodes) % (1 + random.below(nodes))), to = static_cast<int32_t>(random.below(nodes));
+      const auto from = static_cast<int32_t>(random.below(nodes) % (1 + random.below(nodes))),
+                 to = static_cast<int32_t>(random.below(nodes));
       edges.from.push_back(from);
       edges.to.push_back(to);
       if (from == to) continue;

@@ -72,7 +72,8 @@ TEST(ParsePair, TwoWholeNumbers) {
   EXPECT_TRUE(parse_pair(" 5 , -6", first, second));
   EXPECT_EQ(first, 5);
   EXPECT_EQ(second, -6);
-  for (const char* line : {"", "1", "1,", ",1", "1,2,3", "a,b", "1.5,2", "1;2"}) EXPECT_FALSE(parse_pair(line, first, second)) << line;
+  for (const char* line : {"", "1", "1,", ",1", "1,2,3", "a,b", "1.5,2", "1;2"})
+    EXPECT_FALSE(parse_pair(line, first, second)) << line;
 }
 
 }  // namespace

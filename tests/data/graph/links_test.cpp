@@ -44,7 +44,8 @@ std::set<Link> set_of(const std::vector<Link>& links) { return {links.begin(), l
 std::set<Link> links_one_by_one(const Graph& graph) {
   std::set<Link> links;
   for (int64_t v = 0; v < graph.nodes; ++v) {
-    for (const int32_t u : graph.heard_by(v)) links.insert({std::min(u, static_cast<int32_t>(v)), std::max(u, static_cast<int32_t>(v))});
+    for (const int32_t u : graph.heard_by(v))
+      links.insert({std::min(u, static_cast<int32_t>(v)), std::max(u, static_cast<int32_t>(v))});
   }
   return links;
 }

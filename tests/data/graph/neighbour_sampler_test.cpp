@@ -49,7 +49,8 @@ TEST(NeighbourSampler, DrawsRealNeighboursEachOnceAsManyAsTheFanOut) {
           ASSERT_LT(block.neighbours[edge], block.sources);
           heard.insert(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
           const double drawn = static_cast<double>(std::min<int64_t>(fanout, graph.degree(node)));
-          EXPECT_FLOAT_EQ(static_cast<float>(testing::weight_at(block, edge)), static_cast<float>(static_cast<double>(row.size()) / drawn));
+          EXPECT_FLOAT_EQ(static_cast<float>(testing::weight_at(block, edge)),
+                          static_cast<float>(static_cast<double>(row.size()) / drawn));
         }
         EXPECT_EQ(static_cast<int64_t>(heard.size()), std::min<int64_t>(fanout, graph.degree(node)));
         EXPECT_EQ(static_cast<int64_t>(heard.size()), block.offsets[i + 1] - block.offsets[i]);

@@ -9,7 +9,8 @@
 namespace l0gm {
 namespace {
 
-void write_split(const TemporaryFolder& folder, const std::string& name, const std::string& train, const std::string& valid, const std::string& test) {
+void write_split(const TemporaryFolder& folder, const std::string& name, const std::string& train, const std::string& valid,
+                 const std::string& test) {
   folder.write("split/" + name + "/train.csv", train);
   folder.write("split/" + name + "/valid.csv", valid);
   folder.write("split/" + name + "/test.csv", test);
@@ -58,7 +59,8 @@ TEST(ReadSplit, WhatDoesNotFitIsRefused) {
   EXPECT_NE(refusal("0\n4\n", "").find("train.csv line 2: found '4', wanted the number of a node, 0 to 3"), std::string::npos);
   EXPECT_NE(refusal("node\n", "").find("line 1: found 'node'"), std::string::npos);
   EXPECT_NE(refusal("0\n1\n0\n", "").find("train.csv line 3: node 0 is in the split twice: twice in train"), std::string::npos);
-  EXPECT_NE(refusal("0\n1\n", "1\n").find("valid.csv line 1: node 1 is in the split twice: in train and in valid"), std::string::npos);
+  EXPECT_NE(refusal("0\n1\n", "1\n").find("valid.csv line 1: node 1 is in the split twice: in train and in valid"),
+            std::string::npos);
   EXPECT_NE(refusal("", "1\n").find("train.csv lists no node"), std::string::npos);
 }
 

@@ -41,7 +41,8 @@ TEST(Npy, ColumnsFirstAreTurnedRound) {
 }
 
 TEST(Npy, WholeNumbersHaveNoFractions) {
-  const std::string good = npy_of("<f8", "(2,)", bytes_of<double>({3, -4})), bad = npy_of("<f8", "(2,)", bytes_of<double>({3, 0.5}));
+  const std::string good = npy_of("<f8", "(2,)", bytes_of<double>({3, -4})),
+                    bad = npy_of("<f8", "(2,)", bytes_of<double>({3, 0.5}));
   EXPECT_EQ(whole_numbers(read_npy(good, "a"), "a"), (std::vector<int64_t>{3, -4}));
   const std::string message = message_of<UserError>([&] { whole_numbers(read_npy(bad, "a"), "a"); });
   EXPECT_NE(message.find("element 1 is 0.5"), std::string::npos) << message;
@@ -61,7 +62,8 @@ TEST(Npy, Texts) {
 TEST(Npy, WhatDoesNotFitIsRefused) {
   EXPECT_NE(refusal("").find("does not begin"), std::string::npos);
   EXPECT_NE(refusal("PK\3\4 and more than ten").find("does not begin"), std::string::npos);
-  EXPECT_NE(refusal(npy_of("<f4", "(3,)", bytes_of<float>({1, 2}))).find("8 bytes of data, its shape needs 12"), std::string::npos);
+  EXPECT_NE(refusal(npy_of("<f4", "(3,)", bytes_of<float>({1, 2}))).find("8 bytes of data, its shape needs 12"),
+            std::string::npos);
   EXPECT_NE(refusal(npy_of("<f4", "(1,)", bytes_of<float>({1, 2}))).find("cut off or damaged"), std::string::npos);
   EXPECT_NE(refusal(npy_of("<f4", "(4611686018427387904, 4)", "")).find("beyond all measure"), std::string::npos);
   EXPECT_NE(refusal(npy_of("<f4", "(4611686018427387904, 4, 0)", "")).find("beyond all measure"), std::string::npos);

@@ -23,9 +23,12 @@ std::vector<T> list(const SharedArray<T>& values) {
 // Small graphs in the plain layout, with single entries replaced.
 using Entries = std::map<std::string, std::string>;
 Entries plain_entries() {
-  return {{"adj_data", npy_of("<f4", "(2,)", bytes_of<float>({1, 1}))},       {"adj_indices", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 0}))},
-          {"adj_indptr", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 1, 2}))}, {"adj_shape", npy_of("<i8", "(2,)", bytes_of<int64_t>({2, 2}))},
-          {"attr_matrix", npy_of("<f4", "(2, 1)", bytes_of<float>({5, 6}))},   {"labels", npy_of("<i8", "(2,)", bytes_of<int64_t>({0, 1}))}};
+  return {{"adj_data", npy_of("<f4", "(2,)", bytes_of<float>({1, 1}))},
+          {"adj_indices", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 0}))},
+          {"adj_indptr", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 1, 2}))},
+          {"adj_shape", npy_of("<i8", "(2,)", bytes_of<int64_t>({2, 2}))},
+          {"attr_matrix", npy_of("<f4", "(2, 1)", bytes_of<float>({5, 6}))},
+          {"labels", npy_of("<i8", "(2,)", bytes_of<int64_t>({0, 1}))}};
 }
 
 std::string zip_of_entries(const Entries& entries) {
@@ -81,7 +84,8 @@ TEST(Npz, WhatDoesNotFitIsRefused) {
   };
   expect_refused("adj_indptr", "", "has neither 'adj_matrix' nor 'adj_data'");
   expect_refused("adj_data", "", "holds no 'adj_data.npy'");
-  expect_refused("adj_indices", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 2})), "row 1 has an entry in column 2, which does not exist");
+  expect_refused("adj_indices", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 2})),
+                 "row 1 has an entry in column 2, which does not exist");
   expect_refused("adj_indices", npy_of("<i4", "(2,)", bytes_of<int32_t>({-1, 0})), "column -1");
   expect_refused("adj_indptr", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 2, 1})), "do not make a CSR matrix");
   expect_refused("adj_indptr", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 5, 2})), "do not make a CSR matrix");
@@ -112,8 +116,10 @@ TEST(Npz, ClassesHaveNamesOfTheirOwn) {
 TEST(Npz, AFileThatIsCutOffIsRefused) {
   const TemporaryFolder folder;
   const std::string bytes = read_file(graph_test_file("protocol3.npz"));
-  const std::string message = message_of<UserError>([&] { read_npz(folder.write("a.npz", bytes.substr(0, bytes.size() / 2)), true); });
-  EXPECT_NE(message.find("a.npz' is no zip archive that can be read: its end is missing: it is cut off"), std::string::npos) << message;
+  const std::string message =
+      message_of<UserError>([&] { read_npz(folder.write("a.npz", bytes.substr(0, bytes.size() / 2)), true); });
+  EXPECT_NE(message.find("a.npz' is no zip archive that can be read: its end is missing: it is cut off"), std::string::npos)
+      << message;
 }
 
 // Checksums catch damage on the way; an archive that was written wrong has right ones.
@@ -147,7 +153,8 @@ TEST(Npz, DamageInsideIsAMessageOrAGraph) {
   EXPECT_GT(read, 10);
 }
 
-void expect_real(const std::string& name, int64_t nodes, int64_t attributes, size_t classes, int64_t edges, const std::string& a_class) {
+void expect_real(const std::string& name, int64_t nodes, int64_t attributes, size_t classes, int64_t edges,
+                 const std::string& a_class) {
   const std::filesystem::path folder = real_data_folder() / "graph" / name;
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no real data: set L0GM_DATA";
   Graph graph = read_npz(folder / (name + ".npz"), true);

@@ -50,7 +50,8 @@ TEST(Ogb, BlankLinesAtTheEnd) {
   write_small(folder);
   folder.write("raw/node-label.csv", "1\n0\n\n\n\n");
   const Graph graph = read_ogb(folder.path(), true);
-  EXPECT_EQ(std::vector<int32_t>(graph.labels.begin(), graph.labels.end()), (std::vector<int32_t>{1, 0, -1})) << "the third node's label is unknown";
+  EXPECT_EQ(std::vector<int32_t>(graph.labels.begin(), graph.labels.end()), (std::vector<int32_t>{1, 0, -1}))
+      << "the third node's label is unknown";
 }
 
 TEST(Ogb, WhatDoesNotFitIsRefused) {

@@ -49,7 +49,8 @@ TEST(GraphPerturb, TrainingNodesStayAndTheStorageDoesNotMatter) {
   const auto before = all_rows(dense);
   std::set<std::vector<std::vector<float>>> different;
   for (const Perturbation& perturbation : perturbations()) {
-    const Graph damaged = perturb_attributes(dense, perturbation, 3), damaged_sparse = perturb_attributes(sparse, perturbation, 3);
+    const Graph damaged = perturb_attributes(dense, perturbation, 3),
+                damaged_sparse = perturb_attributes(sparse, perturbation, 3);
     const auto after = all_rows(damaged);
     EXPECT_EQ(after, all_rows(damaged_sparse)) << perturbation.name;
     EXPECT_EQ(damaged_sparse.is_sparse(), perturbation.damage != Damage::noise) << perturbation.name;
@@ -71,7 +72,8 @@ TEST(GraphPerturb, TheSeedDecides) {
   for (const Perturbation& perturbation : perturbations()) {
     const auto first = all_rows(perturb_attributes(graph, perturbation, 3));
     EXPECT_EQ(all_rows(perturb_attributes(graph, perturbation, 3)), first) << perturbation.name;
-    EXPECT_EQ(all_rows(perturb_attributes(graph, perturbation, 4)) != first, perturbation.damage != Damage::quantise) << perturbation.name;
+    EXPECT_EQ(all_rows(perturb_attributes(graph, perturbation, 4)) != first, perturbation.damage != Damage::quantise)
+        << perturbation.name;
   }
 }
 
@@ -90,7 +92,11 @@ TEST(GraphPerturb, DrawsBelongToNodes) {
 TEST(GraphPerturb, MissingIsZeroInTheShareAskedFor) {
   const Graph graph = some_graph(false, 1);
   for (const double share : {0.1, 0.3, 0.5}) {
-    const Graph damaged = perturb_attributes(graph, condition(share == 0.1 ? "missing-0.1" : share == 0.3 ? "missing-0.3" : "missing-0.5"), 3);
+    const Graph damaged = perturb_attributes(graph,
+                                             condition(share == 0.1   ? "missing-0.1"
+                                                       : share == 0.3 ? "missing-0.3"
+                                                                      : "missing-0.5"),
+                                             3);
     double there = 0, emptied = 0;
     for (int64_t i = 0; i < node_count; ++i) {
       if (i % 3 == 0) continue;

@@ -20,8 +20,9 @@ std::string text_opcode(const std::string& text) { return "X" + little(text.size
 
 TEST(Pickle, PlainValues) {
   // {"a": [1, -2, 1.5, None, True], "b": (b"xy", 40000)}
-  const std::string bytes = std::string("\x80\x02}(") + text_opcode("a") + "](K\1" + "J" + little(static_cast<uint32_t>(-2), 4) + "G\x3f\xf8" +
-                            std::string(6, '\0') + "N\x88" + "e" + text_opcode("b") + "C\2xyM" + little(40000, 2) + "\x86" + "u.";
+  const std::string bytes = std::string("\x80\x02}(") + text_opcode("a") + "](K\1" + "J" + little(static_cast<uint32_t>(-2), 4) +
+                            "G\x3f\xf8" + std::string(6, '\0') + "N\x88" + "e" + text_opcode("b") + "C\2xyM" + little(40000, 2) +
+                            "\x86" + "u.";
   const Pickle pickle(bytes, "here");
   const PickleValue& value = pickle.value();
   ASSERT_EQ(value.kind, Kind::dictionary);
@@ -41,14 +42,27 @@ TEST(Pickle, PlainValues) {
 }
 
 TEST(Pickle, NothingButArraysIsNamed) {
-  const std::string system = refusal("\x80\x02" "cposix\nsystem\n" + text_opcode("true") + "\x85R.");
+  const std::string system = refusal(
+      "\x80\x02"
+      "cposix\nsystem\n" +
+      text_opcode("true") + "\x85R.");
   EXPECT_NE(system.find("asks for 'posix.system'"), std::string::npos) << system;
   EXPECT_NE(system.find("nothing in it was run"), std::string::npos) << system;
-  const std::string stacked = refusal("\x80\x04" + text_opcode("builtins") + text_opcode("eval") + "\x93" + text_opcode("1") + "\x85R.");
+  const std::string stacked =
+      refusal("\x80\x04" + text_opcode("builtins") + text_opcode("eval") + "\x93" + text_opcode("1") + "\x85R.");
   EXPECT_NE(stacked.find("asks for 'builtins.eval'"), std::string::npos) << stacked;
-  EXPECT_NE(refusal("\x80\x02" "cnumpy.core.multiarray\nscalar\n.").find("numpy.core.multiarray.scalar"), std::string::npos);
-  EXPECT_NE(refusal("\x80\x02" "cnumpy\nndarray\n)R.").find("'numpy ndarray' as numpy does not"), std::string::npos);
-  EXPECT_NE(refusal("\x80\x02" "cnumpy\nndarray\n)\x81.").find("no csr_matrix"), std::string::npos);
+  EXPECT_NE(refusal("\x80\x02"
+                    "cnumpy.core.multiarray\nscalar\n.")
+                .find("numpy.core.multiarray.scalar"),
+            std::string::npos);
+  EXPECT_NE(refusal("\x80\x02"
+                    "cnumpy\nndarray\n)R.")
+                .find("'numpy ndarray' as numpy does not"),
+            std::string::npos);
+  EXPECT_NE(refusal("\x80\x02"
+                    "cnumpy\nndarray\n)\x81.")
+                .find("no csr_matrix"),
+            std::string::npos);
 }
 
 TEST(Pickle, MalformedOnesAreRefused) {
@@ -78,7 +92,10 @@ TEST(Pickle, DeepAndCircularOnesDoNoHarm) {
 
 // The same bytes, encoded from one text over and over, would grow without end.
 TEST(Pickle, ASmallPickleCannotBecomeLarge) {
-  std::string bytes = "\x80\x02" "c_codecs\nencode\nq" + std::string("\0", 1) + text_opcode(std::string(5000, 'x')) + text_opcode("latin1") + "\x86q\1R";
+  std::string bytes =
+      "\x80\x02"
+      "c_codecs\nencode\nq" +
+      std::string("\0", 1) + text_opcode(std::string(5000, 'x')) + text_opcode("latin1") + "\x86q\1R";
   for (int i = 0; i < 10; ++i) bytes += std::string("h\0h\1R", 5);
   EXPECT_NE(refusal(bytes + ".").find("again and again"), std::string::npos);
 }

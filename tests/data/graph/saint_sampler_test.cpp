@@ -98,8 +98,9 @@ TEST_P(ExactSaint, AStarsHubIsNoSpecialCase) {
   testing::expect_unbiased(star, SaintSampler(star, options_of(GetParam()), 1, 4, 1), 1, 20'000, 41, 1);
 }
 
-// An edge's weight is estimated from C counts, and is off by a share of sqrt((1 - share of the node's subgraphs) / C) for one standard
-// deviation, and by 1 / C more on average, since a mean stands in the denominator. Four deviations of both kinds of chance are allowed.
+// An edge's weight is estimated from C counts, and is off by a share of sqrt((1 - share of the node's subgraphs) / C) for one
+// standard deviation, and by 1 / C more on average, since a mean stands in the denominator. Four deviations of both kinds of
+// chance are allowed.
 TEST(WalkSaint, IsUnbiasedWithinWhatItsCountsAllow) {
   const Graph graph = small_graph();
   const GraphOptions options = options_of(SamplerKind::saint_walk);

@@ -14,8 +14,8 @@ using testing::small_graph;
 
 class EverySampler : public ::testing::TestWithParam<SamplerKind> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, EverySampler,
-                         ::testing::Values(SamplerKind::neighbour, SamplerKind::fastgcn, SamplerKind::saint_node, SamplerKind::saint_edge,
-                                           SamplerKind::saint_walk));
+                         ::testing::Values(SamplerKind::neighbour, SamplerKind::fastgcn, SamplerKind::saint_node,
+                                           SamplerKind::saint_edge, SamplerKind::saint_walk));
 
 std::unique_ptr<GraphSampler> sampler_of(const Graph& graph, SamplerKind kind, uint64_t seed) {
   GraphOptions options;
@@ -27,7 +27,8 @@ std::unique_ptr<GraphSampler> sampler_of(const Graph& graph, SamplerKind kind, u
 
 TEST_P(EverySampler, AStepIsAFunctionOfSeedEpochAndIndex) {
   const Graph graph = small_graph();
-  const auto one = sampler_of(graph, GetParam(), 4), same = sampler_of(graph, GetParam(), 4), other = sampler_of(graph, GetParam(), 5);
+  const auto one = sampler_of(graph, GetParam(), 4), same = sampler_of(graph, GetParam(), 4),
+             other = sampler_of(graph, GetParam(), 5);
   const int64_t steps = one->steps_per_epoch();
   ASSERT_GE(steps, 3);
   std::vector<MessagePlan> forwards;
@@ -55,8 +56,10 @@ TEST_P(EverySampler, LonelyTrainingNodesAreExamplesToo) {
     const MessagePlan plan = sampler->draw(step / sampler->steps_per_epoch(), step % sampler->steps_per_epoch());
     for (size_t row = 0; row < plan.outputs.size(); ++row) {
       if (plan.outputs[row] != 59) continue;
-      met = plan.examples.empty() || std::find(plan.examples.begin(), plan.examples.end(), static_cast<int32_t>(row)) != plan.examples.end();
-      EXPECT_EQ(plan.blocks.back()->offsets[static_cast<int64_t>(row) + 1], plan.blocks.back()->offsets[static_cast<int64_t>(row)]);
+      met = plan.examples.empty() ||
+            std::find(plan.examples.begin(), plan.examples.end(), static_cast<int32_t>(row)) != plan.examples.end();
+      EXPECT_EQ(plan.blocks.back()->offsets[static_cast<int64_t>(row) + 1],
+                plan.blocks.back()->offsets[static_cast<int64_t>(row)]);
     }
   }
   EXPECT_TRUE(met);

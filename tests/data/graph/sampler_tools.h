@@ -34,7 +34,8 @@ inline Graph graph_of(int64_t nodes, const std::vector<std::pair<int, int>>& edg
   return graph;
 }
 
-// 60 nodes of uneven degrees, the last three without neighbours; every second node is for training, two of the lonely ones among them.
+// 60 nodes of uneven degrees, the last three without neighbours; every second node is for training, two of the lonely ones among
+// them.
 inline Graph small_graph(bool symmetric = true) {
   RandomStream random(11);
   std::vector<std::pair<int, int>> edges;
@@ -102,11 +103,13 @@ struct RunningMean {
   double standard_error() const { return deviation() / std::sqrt(static_cast<double>(count)); }
 };
 
-// Per layer and node: the mean over many draws of the weighted neighbour sum of `feature`, whenever the node is a target of the layer.
-// Relies on what all samplers promise: a layer's targets are the first of its sources, and sources of all layers are the first inputs.
-inline std::vector<std::vector<RunningMean>> mean_sums(const Graph& graph, const GraphSampler& sampler, const std::vector<double>& feature,
-                                                      int64_t layers, int64_t draws) {
-  std::vector<std::vector<RunningMean>> sums(static_cast<size_t>(layers), std::vector<RunningMean>(static_cast<size_t>(graph.nodes)));
+// Per layer and node: the mean over many draws of the weighted neighbour sum of `feature`, whenever the node is a target of the
+// layer. Relies on what all samplers promise: a layer's targets are the first of its sources, and sources of all layers are the
+// first inputs.
+inline std::vector<std::vector<RunningMean>> mean_sums(const Graph& graph, const GraphSampler& sampler,
+                                                       const std::vector<double>& feature, int64_t layers, int64_t draws) {
+  std::vector<std::vector<RunningMean>> sums(static_cast<size_t>(layers),
+                                             std::vector<RunningMean>(static_cast<size_t>(graph.nodes)));
   for (int64_t draw = 0; draw < draws; ++draw) {
     const MessagePlan plan = sampler.draw(draw / sampler.steps_per_epoch(), draw % sampler.steps_per_epoch());
     std::vector<double> rows;
@@ -121,11 +124,11 @@ inline std::vector<std::vector<RunningMean>> mean_sums(const Graph& graph, const
   return sums;
 }
 
-// Everybody who is a target often enough hears the full sum on average, within four standard errors of that mean (and what an event rarer
-// than ten times in all these draws may add, which they need not show). `by_chance`: nodes for which the sum must vary, or the test shows
-// nothing.
-inline void expect_unbiased(const Graph& graph, const GraphSampler& sampler, int64_t layers, int64_t draws, int64_t at_least_nodes,
-                            int64_t by_chance) {
+// Everybody who is a target often enough hears the full sum on average, within four standard errors of that mean (and what an
+// event rarer than ten times in all these draws may add, which they need not show). `by_chance`: nodes for which the sum must
+// vary, or the test shows nothing.
+inline void expect_unbiased(const Graph& graph, const GraphSampler& sampler, int64_t layers, int64_t draws,
+                            int64_t at_least_nodes, int64_t by_chance) {
   const std::vector<double> feature = random_feature(graph.nodes, 5);
   const auto sums = mean_sums(graph, sampler, feature, layers, draws);
   for (const auto& layer : sums) {

@@ -63,7 +63,8 @@ TEST_P(SelectAttributes, StructureLabelsAndSplitAreShared) {
   EXPECT_EQ(less.classes, graph_.classes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stored, SelectAttributes, testing::Bool(), [](const auto& sparse) { return sparse.param ? "Sparse" : "Dense"; });
+INSTANTIATE_TEST_SUITE_P(Stored, SelectAttributes, testing::Bool(),
+                         [](const auto& sparse) { return sparse.param ? "Sparse" : "Dense"; });
 
 }  // namespace
 }  // namespace l0gm

@@ -180,8 +180,10 @@ TEST_F(GraphSource, StoredGraphsWithoutLabelsServeLinksAndPrediction) {
   expect_refused("has no file raw/node-label.csv.gz");
   data.source = "npz";
   const std::vector<std::pair<std::string, std::string>> arrays = {
-      {"adj_data.npy", npy_of("<f4", "(2,)", bytes_of<float>({1, 1}))},       {"adj_indices.npy", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 0}))},
-      {"adj_indptr.npy", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 1, 2}))}, {"adj_shape.npy", npy_of("<i8", "(2,)", bytes_of<int64_t>({2, 2}))},
+      {"adj_data.npy", npy_of("<f4", "(2,)", bytes_of<float>({1, 1}))},
+      {"adj_indices.npy", npy_of("<i4", "(2,)", bytes_of<int32_t>({1, 0}))},
+      {"adj_indptr.npy", npy_of("<i4", "(3,)", bytes_of<int32_t>({0, 1, 2}))},
+      {"adj_shape.npy", npy_of("<i8", "(2,)", bytes_of<int64_t>({2, 2}))},
       {"attr_matrix.npy", npy_of("<f4", "(2, 1)", bytes_of<float>({5, 6}))}};
   const std::string archive = folder.write("pair.npz", zip_of(arrays)).string(), ring = data.graph;
   data.graph = archive;
@@ -313,9 +315,11 @@ TEST_F(GraphSource, ArchivesOfOthersAreToBeUnpackedByHand) {
 TEST_F(GraphSource, GuessesAreNotTheOfficialGraph) {
   std::string row = "1";
   for (int i = 1; i < 40; ++i) row += ",0";
-  for (const char* name : {"edge", "node-label", "num-node-list", "num-edge-list"}) folder.write(std::string("data/ogbn_arxiv/raw/") + name + ".csv", "0\n");
+  for (const char* name : {"edge", "node-label", "num-node-list", "num-edge-list"})
+    folder.write(std::string("data/ogbn_arxiv/raw/") + name + ".csv", "0\n");
   folder.write("data/ogbn_arxiv/raw/node-feat.csv", row + "\n");
-  for (const char* name : {"train", "valid", "test"}) folder.write(std::string("data/ogbn_arxiv/split/time/") + name + ".csv", "0\n");
+  for (const char* name : {"train", "valid", "test"})
+    folder.write(std::string("data/ogbn_arxiv/split/time/") + name + ".csv", "0\n");
   data.source = "ogbn-arxiv";
   data.dir = (folder.path() / "data").string();
   const std::string message = refusal();

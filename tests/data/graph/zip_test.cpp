@@ -33,14 +33,17 @@ TEST(Zip, DeflatedEntries) {
 TEST(Zip, WideNumbers) {
   const TemporaryFolder folder;
   const std::string content = "content", name = "x";
-  const std::string local = "PK\3\4" + little(20, 2) + little(0, 8) + little(crc_of(content), 4) + little(0xFFFFFFFF, 4) + little(0xFFFFFFFF, 4) +
-                            little(1, 2) + little(0, 2) + name + content;
+  const std::string local = "PK\3\4" + little(20, 2) + little(0, 8) + little(crc_of(content), 4) + little(0xFFFFFFFF, 4) +
+                            little(0xFFFFFFFF, 4) + little(1, 2) + little(0, 2) + name + content;
   const std::string extra = little(1, 2) + little(24, 2) + little(content.size(), 8) + little(content.size(), 8) + little(0, 8);
-  const std::string entry = "PK\1\2" + little(45, 2) + little(45, 2) + little(0, 8) + little(crc_of(content), 4) + little(0xFFFFFFFF, 4) +
-                            little(0xFFFFFFFF, 4) + little(1, 2) + little(extra.size(), 2) + little(0, 10) + little(0xFFFFFFFF, 4) + name + extra;
-  const std::string wide_end = "PK\6\6" + little(44, 8) + little(0, 12) + little(1, 8) + little(1, 8) + little(entry.size(), 8) + little(local.size(), 8);
+  const std::string entry = "PK\1\2" + little(45, 2) + little(45, 2) + little(0, 8) + little(crc_of(content), 4) +
+                            little(0xFFFFFFFF, 4) + little(0xFFFFFFFF, 4) + little(1, 2) + little(extra.size(), 2) +
+                            little(0, 10) + little(0xFFFFFFFF, 4) + name + extra;
+  const std::string wide_end =
+      "PK\6\6" + little(44, 8) + little(0, 12) + little(1, 8) + little(1, 8) + little(entry.size(), 8) + little(local.size(), 8);
   const std::string locator = "PK\6\7" + little(0, 4) + little(local.size() + entry.size(), 8) + little(1, 4);
-  const std::string end = "PK\5\6" + little(0, 4) + little(0xFFFF, 2) + little(0xFFFF, 2) + little(0xFFFFFFFF, 4) + little(0xFFFFFFFF, 4) + little(0, 2);
+  const std::string end = "PK\5\6" + little(0, 4) + little(0xFFFF, 2) + little(0xFFFF, 2) + little(0xFFFFFFFF, 4) +
+                          little(0xFFFFFFFF, 4) + little(0, 2);
   const ZipArchive archive(folder.write("a.zip", local + entry + wide_end + locator + end));
   EXPECT_EQ(archive.read("x"), "content");
 }
@@ -61,7 +64,8 @@ TEST(Zip, WhatDoesNotFitIsRefused) {
   EXPECT_NE(refusal(replaced(good, entry + 42, little(7, 4))).find("not where it should be"), std::string::npos);
   // Claims of gigabytes are refused before memory is spent on them: stored, and deflated beyond what deflate can do.
   EXPECT_NE(refusal(replaced(good, entry + 24, little(4000000000, 4))).find("claims 4,000,000,000 bytes"), std::string::npos);
-  EXPECT_NE(refusal(replaced(replaced(good, entry + 10, "\x08"), entry + 24, little(4000000000, 4))).find("can hold no more than 5,160"),
+  EXPECT_NE(refusal(replaced(replaced(good, entry + 10, "\x08"), entry + 24, little(4000000000, 4)))
+                .find("can hold no more than 5,160"),
             std::string::npos);
   EXPECT_NE(refusal(replaced(good, entry + 10, "\x08")).find("cannot be decompressed"), std::string::npos);
   EXPECT_NE(refusal(zip_of({{"one", "a"}, {"one", "b"}})).find("holds 'one' twice"), std::string::npos);

@@ -32,7 +32,9 @@ class Ctr : public testing::Test {
     }();
     return probabilities;
   }
-  static int64_t value(int64_t row, CtrField field) { return rows()[static_cast<size_t>(row)].values[static_cast<size_t>(field)]; }
+  static int64_t value(int64_t row, CtrField field) {
+    return rows()[static_cast<size_t>(row)].values[static_cast<size_t>(field)];
+  }
   static double by_value(CtrField field) {
     return made_tools::chi_square<int64_t>(truth(), [&](int64_t row) { return value(row, field); });
   }
@@ -40,8 +42,9 @@ class Ctr : public testing::Test {
     return made_tools::chi_square<int64_t>(truth(), [&](int64_t row) { return ctr_class(value(row, field)); });
   }
   static double by_pair(CtrField left, CtrField right) {
-    return made_tools::chi_square<int64_t>(
-        truth(), [&](int64_t row) { return ctr_class(value(row, left)) * 4 + ctr_class(value(row, right)); });
+    return made_tools::chi_square<int64_t>(truth(), [&](int64_t row) {
+      return ctr_class(value(row, left)) * 4 + ctr_class(value(row, right));
+    });
   }
   // What a sum of `count` squared standard normals stays below.
   static double chance(double count) { return count + 4 * std::sqrt(2 * count); }
@@ -129,14 +132,16 @@ TEST_F(Ctr, TagsAreOneToFiveDistinctOnes) {
     seen.insert(row.tags.begin(), row.tags.end());
   }
   EXPECT_EQ(sizes.size(), 5u);
-  for (const auto& [size, count] : sizes) EXPECT_NEAR(static_cast<double>(count), sampled / 5.0, 4 * std::sqrt(sampled * 0.16)) << size;
+  for (const auto& [size, count] : sizes)
+    EXPECT_NEAR(static_cast<double>(count), sampled / 5.0, 4 * std::sqrt(sampled * 0.16)) << size;
   EXPECT_EQ(seen.size(), 200u);
   EXPECT_EQ(*seen.rbegin(), 199);
   // The cell says the same.
   const TableDataset data = make_ctr_table(100, 3);
   for (int64_t row = 0; row < 100; ++row) {
     const std::string_view cell = data.table.cell(row, data.table.column("tags"));
-    EXPECT_EQ(static_cast<size_t>(std::count(cell.begin(), cell.end(), '|')) + 1, rows()[static_cast<size_t>(row)].tags.size()) << cell;
+    EXPECT_EQ(static_cast<size_t>(std::count(cell.begin(), cell.end(), '|')) + 1, rows()[static_cast<size_t>(row)].tags.size())
+        << cell;
     EXPECT_EQ(std::count(cell.begin(), cell.end(), 't'), std::count(cell.begin(), cell.end(), '|') + 1) << cell;
   }
 }
@@ -153,9 +158,12 @@ TEST_F(Ctr, SingleTagsAndCountersMatter) {
   }
   EXPECT_GT(effect, 500);
   const auto where = [&](auto holds) {
-    return mean_of(made_tools::grouped<bool>(truth(), [&](int64_t row) { return holds(rows()[static_cast<size_t>(row)]); }).at(true)).value;
+    return mean_of(
+               made_tools::grouped<bool>(truth(), [&](int64_t row) { return holds(rows()[static_cast<size_t>(row)]); }).at(true))
+        .value;
   };
-  EXPECT_GT(where([](const CtrRow& row) { return row.views_today == 0; }), where([](const CtrRow& row) { return row.views_today > 10; }) + 0.05);
+  EXPECT_GT(where([](const CtrRow& row) { return row.views_today == 0; }),
+            where([](const CtrRow& row) { return row.views_today > 10; }) + 0.05);
   EXPECT_LT(where([](const CtrRow& row) { return row.clicks_before == 0; }),
             where([](const CtrRow& row) { return row.clicks_before > 4; }) - 0.05);
 }
@@ -175,11 +183,13 @@ TEST_F(Ctr, CrossesAreInvisibleToSingleFields) {
 TEST_F(Ctr, MainEffectsShowAndNoiseDoesNot) {
   for (const CtrField field : {CtrField::user, CtrField::item, CtrField::ad, CtrField::category, CtrField::site, CtrField::city,
                                CtrField::placement, CtrField::page}) {
-    EXPECT_GT(by_value(field), 2 * chance(static_cast<double>(std::min<int64_t>(ctr_cardinality(field), 700)))) << ctr_text(field, 0);
+    EXPECT_GT(by_value(field), 2 * chance(static_cast<double>(std::min<int64_t>(ctr_cardinality(field), 700))))
+        << ctr_text(field, 0);
   }
   EXPECT_LT(by_value(CtrField::carrier), chance(60));
   // Hardly a session is seen fifty times: in blocks of a thousand.
-  EXPECT_LT(made_tools::chi_square<int64_t>(truth(), [&](int64_t row) { return value(row, CtrField::session) / 1000; }), chance(500));
+  EXPECT_LT(made_tools::chi_square<int64_t>(truth(), [&](int64_t row) { return value(row, CtrField::session) / 1000; }),
+            chance(500));
 }
 
 TEST_F(Ctr, BayesScoresAreTheStoredOnesAndThoseOfSampledLabels) {

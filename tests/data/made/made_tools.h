@@ -33,8 +33,8 @@ std::map<Key, std::vector<double>> grouped(const std::vector<double>& values, Ke
   return groups;
 }
 
-// Sum of squared deviations of the groups' means from the whole mean, in standard errors: about the number of groups where the key
-// says nothing.
+// Sum of squared deviations of the groups' means from the whole mean, in standard errors: about the number of groups where the
+// key says nothing.
 template <class Key, class KeyOf>
 double chi_square(const std::vector<double>& values, KeyOf key_of) {
   const double whole = mean_of(values).value;
@@ -68,7 +68,8 @@ inline double ranked_auc(const std::vector<double>& scores, const std::vector<do
 
 inline Mean mean_loss(const std::vector<double>& probabilities, const std::vector<double>& labels) {
   std::vector<double> losses;
-  for (size_t i = 0; i < labels.size(); ++i) losses.push_back(-std::log(labels[i] == 1 ? probabilities[i] : 1 - probabilities[i]));
+  for (size_t i = 0; i < labels.size(); ++i)
+    losses.push_back(-std::log(labels[i] == 1 ? probabilities[i] : 1 - probabilities[i]));
   return mean_of(losses);
 }
 

@@ -28,7 +28,8 @@ class Messy : public testing::Test {
   static std::vector<double> numbers(const std::string& name) {
     std::vector<double> values;
     for (int64_t row = 0; row < rows; ++row) {
-      values.push_back(cell(row, name).empty() ? std::numeric_limits<double>::quiet_NaN() : parse_double(cell(row, name)).value());
+      values.push_back(cell(row, name).empty() ? std::numeric_limits<double>::quiet_NaN()
+                                               : parse_double(cell(row, name)).value());
     }
     return values;
   }
@@ -44,7 +45,8 @@ class Messy : public testing::Test {
     std::vector<double> kept;
     for (int64_t row = 0; row < rows; ++row) {
       const double value = values[static_cast<size_t>(row)];
-      if (value >= from && value <= to && std::abs(value - but) > 1e-6) kept.push_back(made().probabilities[static_cast<size_t>(row)]);
+      if (value >= from && value <= to && std::abs(value - but) > 1e-6)
+        kept.push_back(made().probabilities[static_cast<size_t>(row)]);
     }
     return mean_of(kept);
   }
@@ -97,7 +99,8 @@ TEST_F(Messy, ZerosAndTheCodeStandOut) {
 TEST_F(Messy, TailsAreHeavy) {
   const std::vector<double> volume = numbers("volume"), weight = numbers("weight");
   EXPECT_GT(quantile(volume, 1) / quantile(volume, 0), 1e5);
-  EXPECT_NEAR(std::log10(quantile(volume, 0.999) / quantile(volume, 0.9)), 1.25 * 2, 0.3);  // Pareto: a straight line in logarithms
+  EXPECT_NEAR(std::log10(quantile(volume, 0.999) / quantile(volume, 0.9)), 1.25 * 2,
+              0.3);  // Pareto: a straight line in logarithms
   EXPECT_NEAR(std::log(quantile(weight, 0.9772) / quantile(weight, 0.5)), 2 * 1.3, 0.1);
   EXPECT_NEAR(std::log(quantile(weight, 0.5) / quantile(weight, 0.0228)), 2 * 1.3, 0.1);
 }
@@ -153,7 +156,8 @@ TEST_F(Messy, CategoriesHaveLongTails) {
   EXPECT_LE(counts.size(), 800u);
   EXPECT_GT(std::count_if(counts.begin(), counts.end(), [](int64_t count) { return count < 10; }), 300);
   EXPECT_GT(counts[0], 20000 / 12);
-  const auto groups = made_tools::grouped<std::string_view>(made().probabilities, [](int64_t row) { return cell(row, "product"); });
+  const auto groups =
+      made_tools::grouped<std::string_view>(made().probabilities, [](int64_t row) { return cell(row, "product"); });
   double lowest = 1, highest = 0;
   for (const auto& [name, group] : groups) {
     if (group.size() < 200) continue;
@@ -170,13 +174,17 @@ TEST_F(Messy, ThePairSpeaksOnlyTogether) {
     EXPECT_EQ(made_tools::grouped<std::string>(truth, key(name)).size(), 4u);
     EXPECT_LT(made_tools::chi_square<std::string>(truth, key(name)), 4 + 4 * std::sqrt(8.0)) << name;
   }
-  EXPECT_GT(made_tools::chi_square<std::string>(truth, [&](int64_t row) { return key("channel")(row) + key("plan")(row); }), 1000);
+  EXPECT_GT(made_tools::chi_square<std::string>(truth, [&](int64_t row) { return key("channel")(row) + key("plan")(row); }),
+            1000);
 }
 
 TEST_F(Messy, NoiseSaysNothingAndTheCopyNothingNew) {
   const std::vector<double>& truth = made().probabilities;
   const std::vector<double> amounts = numbers("noise_amount"), weight = numbers("weight"), gross = numbers("weight_gross");
-  EXPECT_LT(made_tools::chi_square<int64_t>(truth, [&](int64_t row) { return std::isnan(amounts[row]) ? -1 : static_cast<int64_t>(amounts[row] / 25); }),
+  EXPECT_LT(made_tools::chi_square<int64_t>(truth,
+                                            [&](int64_t row) {
+                                              return std::isnan(amounts[row]) ? -1 : static_cast<int64_t>(amounts[row] / 25);
+                                            }),
             45 + 4 * std::sqrt(90.0));
   const auto code = [](int64_t row) { return cell(row, "noise_code"); };
   EXPECT_LT(made_tools::chi_square<std::string_view>(truth, code), 200 + 4 * std::sqrt(400.0));

@@ -25,7 +25,8 @@ std::vector<float> column(const Graph& graph, int64_t attribute) {
 
 double correlation(const std::vector<float>& a, const std::vector<float>& b) {
   const auto count = static_cast<double>(a.size());
-  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count, mean_b = std::accumulate(b.begin(), b.end(), 0.0) / count;
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count,
+               mean_b = std::accumulate(b.begin(), b.end(), 0.0) / count;
   double ab = 0, aa = 0, bb = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     ab += (a[i] - mean_a) * (b[i] - mean_b);
@@ -60,11 +61,15 @@ double nearest_mean_accuracy(const Graph& graph, const std::vector<int64_t>& att
   std::vector<std::array<double, 4>> mean(attributes.size(), std::array<double, 4>{});
   std::array<double, 4> count{};
   for (const int64_t node : graph.train) ++count[static_cast<size_t>(graph.labels[node])];
-  const auto value = [&](int64_t node, size_t j) { return static_cast<double>(graph.dense[node * graph.attributes + attributes[j]]); };
+  const auto value = [&](int64_t node, size_t j) {
+    return static_cast<double>(graph.dense[node * graph.attributes + attributes[j]]);
+  };
   std::vector<double> spread(attributes.size(), 0);
   for (size_t j = 0; j < attributes.size(); ++j) {
-    for (const int64_t node : graph.train) mean[j][static_cast<size_t>(graph.labels[node])] += value(node, j) / count[static_cast<size_t>(graph.labels[node])];
-    for (const int64_t node : graph.train) spread[j] += std::pow(value(node, j) - mean[j][static_cast<size_t>(graph.labels[node])], 2);
+    for (const int64_t node : graph.train)
+      mean[j][static_cast<size_t>(graph.labels[node])] += value(node, j) / count[static_cast<size_t>(graph.labels[node])];
+    for (const int64_t node : graph.train)
+      spread[j] += std::pow(value(node, j) - mean[j][static_cast<size_t>(graph.labels[node])], 2);
   }
   int64_t right = 0;
   for (const int64_t node : graph.test) {
@@ -106,7 +111,8 @@ TEST(PlantedGraph, SignalShowsAfterAggregation) {
   const Graph& graph = full_size();
   const Graph aggregated = aggregated_twice(graph);
   const std::vector<int64_t> informative = planted_numbers(graph);
-  const double alone = nearest_mean_accuracy(graph, informative), among_neighbours = nearest_mean_accuracy(aggregated, informative);
+  const double alone = nearest_mean_accuracy(graph, informative),
+               among_neighbours = nearest_mean_accuracy(aggregated, informative);
   EXPECT_LT(alone, 0.45);
   EXPECT_GT(among_neighbours, 0.85);
   EXPECT_LT(among_neighbours, 0.95);
@@ -120,15 +126,19 @@ TEST(PlantedGraph, SignalShowsAfterAggregation) {
 TEST(PlantedGraph, AFilterOnNodesTakesDecoysForInformative) {
   const Graph& graph = full_size();
   const std::vector<int64_t> informative = planted_numbers(graph);
-  const auto is_informative = [&](int64_t j) { return std::find(informative.begin(), informative.end(), j) != informative.end(); };
-  const std::vector<double> alone = attribute_information(graph), among_neighbours = attribute_information(aggregated_twice(graph));
+  const auto is_informative = [&](int64_t j) {
+    return std::find(informative.begin(), informative.end(), j) != informative.end();
+  };
+  const std::vector<double> alone = attribute_information(graph),
+                            among_neighbours = attribute_information(aggregated_twice(graph));
   double weakest_alone = 9, strongest_other_alone = 0, weakest_aggregated = 9, strongest_other_aggregated = 0;
   for (int64_t j = 0; j < 32; ++j) {
     const auto i = static_cast<size_t>(j);
     (is_informative(j) ? weakest_alone : strongest_other_alone) =
         is_informative(j) ? std::min(weakest_alone, alone[i]) : std::max(strongest_other_alone, alone[i]);
     (is_informative(j) ? weakest_aggregated : strongest_other_aggregated) =
-        is_informative(j) ? std::min(weakest_aggregated, among_neighbours[i]) : std::max(strongest_other_aggregated, among_neighbours[i]);
+        is_informative(j) ? std::min(weakest_aggregated, among_neighbours[i])
+                          : std::max(strongest_other_aggregated, among_neighbours[i]);
   }
   EXPECT_GT(strongest_other_alone, 1.2 * weakest_alone);
   EXPECT_GT(weakest_aggregated, 1.5 * strongest_other_aggregated);

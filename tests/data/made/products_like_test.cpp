@@ -108,7 +108,8 @@ TEST(ProductsLike, AttributesTellLessOfTestNodes) {
 }
 
 TEST(ProductsLike, TheSeedDecidesAll) {
-  const Graph one = make_products_like(0.002, 1, ""), again = make_products_like(0.002, 1, ""), two = make_products_like(0.002, 2, "");
+  const Graph one = make_products_like(0.002, 1, ""), again = make_products_like(0.002, 1, ""),
+              two = make_products_like(0.002, 2, "");
   EXPECT_TRUE(std::ranges::equal(one.offsets, again.offsets));
   EXPECT_TRUE(std::ranges::equal(one.neighbours, again.neighbours));
   EXPECT_TRUE(std::ranges::equal(one.dense, again.dense));

@@ -51,7 +51,8 @@ TEST(ProductsNodes, LateNodesAreLessOftenWhatTheyLookLike) {
   const ProductsNodes nodes = make_products_nodes(0.05, 0, "", graph);
   const auto strays = [&](const std::vector<int64_t>& of) {
     double count = 0;
-    for (const int64_t node : of) count += nodes.looks[static_cast<size_t>(node)] != nodes.labels[static_cast<size_t>(node)] ? 1 : 0;
+    for (const int64_t node : of)
+      count += nodes.looks[static_cast<size_t>(node)] != nodes.labels[static_cast<size_t>(node)] ? 1 : 0;
     return count / static_cast<double>(of.size());
   };
   EXPECT_GT(strays(graph.train), 0.05);
@@ -76,7 +77,9 @@ TEST(ProductsNodes, RealLabelsAndSplit) {
 TEST(ProductsNodes, BadFoldersAndScalesAreRefused) {
   const TemporaryFolder folder;
   Graph graph;
-  const auto message = [&](double scale) { return message_of<UserError>([&] { make_products_nodes(scale, 0, folder.path().string(), graph); }); };
+  const auto message = [&](double scale) {
+    return message_of<UserError>([&] { make_products_nodes(scale, 0, folder.path().string(), graph); });
+  };
   EXPECT_NE(message(0.01).find("node-label.csv"), std::string::npos);
   fs::create_directories(folder.path() / "raw");
   write_file_atomically(folder.path() / "raw/node-label.csv", "0\n46\n47\n");

@@ -20,11 +20,13 @@ TEST(ProductsTree, RangesAreNestedAndOfOneKind) {
   EXPECT_GT(tree.communities(), 200);
 
   const auto place_in = [&](size_t level, int32_t node, int64_t place) {
-    const auto range = static_cast<size_t>(tree.range_of_community[level][static_cast<size_t>(tree.community[static_cast<size_t>(node)])]);
+    const auto range =
+        static_cast<size_t>(tree.range_of_community[level][static_cast<size_t>(tree.community[static_cast<size_t>(node)])]);
     return tree.begins[level][range] <= place && place < tree.begins[level][range + 1];
   };
   for (int64_t place = 0; place < graph.nodes; ++place) {
-    for (size_t level = 0; level < ProductsTree::levels; ++level) ASSERT_TRUE(place_in(level, tree.order[static_cast<size_t>(place)], place)) << level;
+    for (size_t level = 0; level < ProductsTree::levels; ++level)
+      ASSERT_TRUE(place_in(level, tree.order[static_cast<size_t>(place)], place)) << level;
   }
   for (size_t level = 1; level < ProductsTree::levels; ++level) {
     for (size_t range = 0; range + 1 < tree.begins[level].size(); ++range) {

@@ -88,9 +88,9 @@ TEST(CountFields, CountsCodesAndAddsSlopes) {
   const EncodedTable encoded = encode_rows(small_table(), encoder, {0, 1, 2, 3, 4}, true);
   const auto counts = count_fields(encoded, encoder.schema());
   ASSERT_EQ(counts.size(), 2U);
-  EXPECT_EQ(counts[0].count, (std::vector<double>{1, 2, 2}));          // missing; 0 and 2; 4 and 8
+  EXPECT_EQ(counts[0].count, (std::vector<double>{1, 2, 2}));  // missing; 0 and 2; 4 and 8
   EXPECT_EQ(counts[0].slope_sum, (std::vector<double>{0, 0.5, 1.0}));
-  EXPECT_EQ(counts[1].count, (std::vector<double>{1, 1, 2, 1}));       // missing, unseen, red, blue
+  EXPECT_EQ(counts[1].count, (std::vector<double>{1, 1, 2, 1}));  // missing, unseen, red, blue
   EXPECT_EQ(counts[1].slope_sum, (std::vector<double>{0, 0, 0, 0}));
   Schema other = encoder.schema();
   other.fields.pop_back();
@@ -99,7 +99,8 @@ TEST(CountFields, CountsCodesAndAddsSlopes) {
 
 TEST(CountFields, ValuesOfACellShareItAndStatisticsHaveNoCodes) {
   TextTable table({"tags", "n", "y"});
-  for (const char* tags : {"a|b", "a", "", "c|a"}) table.add_row({tags, std::to_string(table.rows()), table.rows() % 2 == 0 ? "p" : "q"});
+  for (const char* tags : {"a|b", "a", "", "c|a"})
+    table.add_row({tags, std::to_string(table.rows()), table.rows() % 2 == 0 ? "p" : "q"});
   Schema schema = fit_schema(table, 2, {0, 1, 2, 3}, {}, {}, {{"tags", "multi"}, {"n", "categorical"}});
   schema.fields.push_back({.name = "n:rows", .column = 1, .kind = FieldKind::statistic, .statistic = 0});
   schema.statistics = {{1, -1, {2, 3, 4, 5}, {1, 1, 1, 1}, {0, 1, 0, 1}}};

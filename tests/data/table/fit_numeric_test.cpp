@@ -60,7 +60,8 @@ TEST(QuantileEdges, OneBinAndNothingButFrequentValues) {
   EXPECT_EQ(quantile_edges(five, 1), (std::vector<double>{1, 5}));
 }
 
-std::vector<double> exact(std::vector<double> values, ExactValues mode = ExactValues::automatic, int64_t min_count = 1, int64_t most = 100000) {
+std::vector<double> exact(std::vector<double> values, ExactValues mode = ExactValues::automatic, int64_t min_count = 1,
+                          int64_t most = 100000) {
   std::sort(values.begin(), values.end());
   return exact_values("x", values, mode, min_count, most);
 }
@@ -73,8 +74,8 @@ std::vector<double> repeated(int distinct, int times) {
 
 TEST(ExactValues, AllWhenFewAndOften) {
   EXPECT_EQ(exact(repeated(1000, 10)).size(), 1000U);
-  EXPECT_TRUE(exact(repeated(1001, 10)).empty());  // one too many
-  EXPECT_TRUE(exact(repeated(1000, 9)).empty());   // too seldom
+  EXPECT_TRUE(exact(repeated(1001, 10)).empty());                                 // one too many
+  EXPECT_TRUE(exact(repeated(1000, 9)).empty());                                  // too seldom
   EXPECT_TRUE(exact(repeated(300, 20), ExactValues::automatic, 1, 299).empty());  // more than a vocabulary may have
   EXPECT_TRUE(exact(repeated(300, 20), ExactValues::off).empty());
 }

@@ -94,7 +94,8 @@ TEST(FitSchema, TypesCanBeGiven) {
   EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "2"}, given); }), {"data.types says 'numeric'", "'categorical'"}));
   given.types["x"] = "text";
   given.columns.clear();
-  EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "2"}, given); }), {"type 'text' is not known; use categorical, numeric, multi or ignore"}));
+  EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "2"}, given); }),
+                       {"type 'text' is not known; use categorical, numeric, multi or ignore"}));
 }
 
 TEST(FitSchema, ColumnsThatSayNothingAreLeftOut) {
@@ -143,7 +144,8 @@ TEST(FitSchema, TooManyCategoriesAreHashed) {
   const std::vector<std::string> cells = {"b", "a", "c", "d", "d", "e"};
   testing::internal::CaptureStderr();
   const Schema schema = fit_cells(cells, given);
-  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), {"column 'x' has 5 categories", "max_categories = 4", "hashed into 4 rows"}));
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
+                       {"column 'x' has 5 categories", "max_categories = 4", "hashed into 4 rows"}));
   EXPECT_EQ(schema.fields[0].kind, FieldKind::hashed);
   EXPECT_EQ(schema.fields[0].buckets, 4);
   EXPECT_EQ(schema.columns[0].type, ColumnType::categorical);
@@ -265,7 +267,8 @@ TEST(FitSchema, ExactValuesOnAsksForANumber) {
   EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
   EXPECT_EQ(schema.fields[1].values, (std::vector<double>{0, 1}));
   given.table.max_categories = 4;
-  EXPECT_TRUE(contains(error_of([&] { fit_cells({"1", "2", "3", "4", "5"}, given); }), {"column 'x' has 5 different numbers", "= 4"}));
+  EXPECT_TRUE(
+      contains(error_of([&] { fit_cells({"1", "2", "3", "4", "5"}, given); }), {"column 'x' has 5 different numbers", "= 4"}));
   given.columns["x"].min_count = 9;
   testing::internal::CaptureStderr();
   EXPECT_EQ(fit_cells({"1", "2", "3", "4", "5"}, given).fields[1].name, "anchor");
@@ -390,7 +393,8 @@ TEST(FitSchema, DoesNotDependOnTheOrderOfRows) {
   for (int i = 0; i < 2000; ++i) {
     const std::string zero_or_more = random.uniform() < 0.6 ? (i % 2 == 0 ? "0" : "-0.0") : shortest(random.normal() * 1e6);
     const std::string few = std::to_string(random.below(30)), tags = std::to_string(random.below(9)) + "|" + few;
-    table.add_row({shortest(random.normal()), "c" + std::to_string(random.below(300)), zero_or_more, few, tags, i % 3 == 0 ? "a" : "b"});
+    table.add_row(
+        {shortest(random.normal()), "c" + std::to_string(random.below(300)), zero_or_more, few, tags, i % 3 == 0 ? "a" : "b"});
   }
   const Schema schema = fit(table, given);
   EXPECT_EQ(schema.fields.size(), 7U);  // exact values of `m` (zero) and `few`
@@ -405,7 +409,11 @@ TEST(Fit, RareTextsShareACodeByTheNumberOfRows) {
     TextTable table({"word", "age", "y"});
     for (int64_t i = 0; i < rows; ++i) {
       // "seldom" three times, "often" eleven times, the others all the time; the number 77 three times.
-      const std::string word = i < 3 ? "seldom" : i < 14 ? "often" : i % 2 == 0 ? "a" : "b", age = i < 3 ? "77" : std::to_string(20 + i % 5);
+      const std::string word = i < 3        ? "seldom"
+                               : i < 14     ? "often"
+                               : i % 2 == 0 ? "a"
+                                            : "b",
+                        age = i < 3 ? "77" : std::to_string(20 + i % 5);
       table.add_row({word, age, i % 3 == 0 ? "yes" : "no"});
     }
     std::vector<int64_t> all(static_cast<size_t>(rows));
@@ -415,7 +423,8 @@ TEST(Fit, RareTextsShareACodeByTheNumberOfRows) {
     EXPECT_EQ(std::count(words.begin(), words.end(), "seldom"), rows == 500 ? 1 : 0) << rows << " rows";
     EXPECT_EQ(std::count(words.begin(), words.end(), "often"), 1) << rows;
     ASSERT_EQ(schema.fields[2].kind, FieldKind::exact);
-    EXPECT_EQ(std::count(schema.fields[2].values.begin(), schema.fields[2].values.end(), 77.0), 1) << "single numbers are never rare by default";
+    EXPECT_EQ(std::count(schema.fields[2].values.begin(), schema.fields[2].values.end(), 77.0), 1)
+        << "single numbers are never rare by default";
     TableOptions keep;
     keep.min_count = 1;
     const std::vector<std::string> kept = fit_schema(table, 2, all, keep, {}, {}).fields[0].vocabulary;

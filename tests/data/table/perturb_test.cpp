@@ -37,7 +37,8 @@ Schema schema() {
   schema.label = "y";
   schema.classes = {"no", "yes"};
   schema.missing_marks = default_missing_marks;
-  Column age{"age", ColumnType::numeric, 17, 90, 20, true, 0, {"-"}}, weight{"weight", ColumnType::numeric, -3.5, 6.5, 2, false, 0, {}};
+  Column age{"age", ColumnType::numeric, 17, 90, 20, true, 0, {"-"}},
+      weight{"weight", ColumnType::numeric, -3.5, 6.5, 2, false, 0, {}};
   Column colour{"colour", ColumnType::categorical, 0, 0, 0, false, 0, {}}, town = colour, tags = colour;
   town.name = "town";
   tags.name = "tags";
@@ -49,7 +50,11 @@ Schema schema() {
 TextTable table() {
   TextTable result(names);
   for (int64_t row = 0; row < row_count; ++row) {
-    const std::string age = row == 7 ? "?" : row == 8 ? "old" : row == 9 ? "-" : row == 10 ? "inf" : std::to_string(17 + row * 31 % 74);
+    const std::string age = row == 7    ? "?"
+                            : row == 8  ? "old"
+                            : row == 9  ? "-"
+                            : row == 10 ? "inf"
+                                        : std::to_string(17 + row * 31 % 74);
     const std::string weight = shortest(-3.5 + 0.001 * static_cast<double>(row * 7 % 10001)), town = std::to_string(row % 2);
     result.add_row({age, "1.5", weight, row % 3 == 0 ? "yes" : "no", row % 2 == 0 ? "red, blue" : "green", town, "a|b"});
   }
@@ -90,13 +95,16 @@ class Perturb : public testing::Test {
 TEST_F(Perturb, TheTwelveConditions) {
   std::vector<std::string> found;
   for (const Perturbation& perturbation : perturbations()) found.push_back(perturbation.name);
-  EXPECT_EQ(found, (std::vector<std::string>{"missing-0.1", "missing-0.3", "missing-0.5", "noise-0.05", "noise-0.1", "noise-0.2", "quantise-8",
-                                             "quantise-6", "quantise-4", "occlude-0.1", "occlude-0.2", "occlude-0.3"}));
+  EXPECT_EQ(found,
+            (std::vector<std::string>{"missing-0.1", "missing-0.3", "missing-0.5", "noise-0.05", "noise-0.1", "noise-0.2",
+                                      "quantise-8", "quantise-6", "quantise-4", "occlude-0.1", "occlude-0.2", "occlude-0.3"}));
 }
 
 TEST_F(Perturb, WithoutAPerturberRowsAreAsTheyWere) {
   const std::string sha256 = write_numbered_rows(table_, {5, 2}, file_);
-  EXPECT_EQ(read_file(file_), "row,age,left_out,weight,y,colour,town,tags\n5,24,1.5,-3.465,no,green,1,a|b\n2,79,1.5,-3.486,no,\"red, blue\",0,a|b\n");
+  EXPECT_EQ(
+      read_file(file_),
+      "row,age,left_out,weight,y,colour,town,tags\n5,24,1.5,-3.465,no,green,1,a|b\n2,79,1.5,-3.486,no,\"red, blue\",0,a|b\n");
   EXPECT_EQ(sha256, sha256_file(file_));
 }
 
@@ -119,7 +127,8 @@ TEST_F(Perturb, MissingCellsAreTheShareAskedFor) {
 TEST_F(Perturb, CellsOfARowAreEmptiedIndependently) {
   const TextTable damaged = copy("missing-0.5");
   int64_t both = 0;
-  for (int64_t row = 0; row < row_count; ++row) both += cell(damaged, row, "colour").empty() && cell(damaged, row, "town").empty() ? 1 : 0;
+  for (int64_t row = 0; row < row_count; ++row)
+    both += cell(damaged, row, "colour").empty() && cell(damaged, row, "town").empty() ? 1 : 0;
   EXPECT_NEAR(static_cast<double>(both), 0.25 * row_count, 4.5 * std::sqrt(0.25 * 0.75 * row_count));
 }
 
@@ -265,7 +274,9 @@ TEST_F(Perturb, OcclusionEmptiesAContiguousBlock) {
     const int places = 5 - length + 1;
     for (int i = 0; i < places; ++i) {
       const double share = 1.0 / places;
-      EXPECT_NEAR(static_cast<double>(starts[static_cast<size_t>(i)]), share * row_count, 4.5 * std::sqrt(share * (1 - share) * row_count)) << name;
+      EXPECT_NEAR(static_cast<double>(starts[static_cast<size_t>(i)]), share * row_count,
+                  4.5 * std::sqrt(share * (1 - share) * row_count))
+          << name;
     }
   }
 }

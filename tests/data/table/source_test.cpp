@@ -254,7 +254,8 @@ TEST_F(Source, MadeTablesRefuseSharesButNotTheDefaultsSpelledOut) {
     wanted.split.test = 0.2;
     EXPECT_NO_THROW(load_table(wanted, 0)) << name;
     wanted.split.valid = 0.3;
-    EXPECT_TRUE(contains(refusal(wanted), "data.split.valid is 0.3, but data.source = \"" + std::string(name) + "\" brings its own split"))
+    EXPECT_TRUE(contains(refusal(wanted),
+                         "data.split.valid is 0.3, but data.source = \"" + std::string(name) + "\" brings its own split"))
         << refusal(wanted);
     wanted.split.valid = 0.1;
     wanted.split.test = 0;

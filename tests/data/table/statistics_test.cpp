@@ -30,7 +30,8 @@ Table make(const std::vector<std::vector<int32_t>>& columns, std::vector<int32_t
   made.schema.fields[0].slots = 2;
   for (size_t c = 0; c < columns.size(); ++c) {
     Field& field = made.schema.fields[c + 1];
-    made.schema.columns[c + 1].name = field.name = std::string(1, static_cast<char>('a' + c % 26)) + (c < 26 ? "" : std::to_string(c / 26));
+    made.schema.columns[c + 1].name = field.name =
+        std::string(1, static_cast<char>('a' + c % 26)) + (c < 26 ? "" : std::to_string(c / 26));
     field.column = static_cast<int64_t>(c + 1);
     const int32_t most = *std::max_element(columns[c].begin(), columns[c].end());
     for (int32_t v = 2; v <= std::max(most, 2); ++v) field.vocabulary.push_back(std::to_string(v));
@@ -40,7 +41,8 @@ Table make(const std::vector<std::vector<int32_t>>& columns, std::vector<int32_t
   for (size_t row = 0; row < labels.size(); ++row) {
     made.rows.codes.insert(made.rows.codes.end(), {0, 1});
     for (const auto& column : columns) made.rows.codes.push_back(column[row]);
-    for (int64_t s = 0; s < made.rows.slope_slots; ++s) made.rows.slopes.push_back(static_cast<float>(row) + 0.125F * static_cast<float>(s));
+    for (int64_t s = 0; s < made.rows.slope_slots; ++s)
+      made.rows.slopes.push_back(static_cast<float>(row) + 0.125F * static_cast<float>(s));
     made.rows.row_numbers.push_back(static_cast<int64_t>(3 * row + 1));
   }
   made.rows.labels = std::move(labels);
@@ -69,7 +71,8 @@ Table fitted(Table table, const TableOptions& options) {
 // Three columns of which the first tells of the label.
 Table example(size_t rows, size_t classes, uint64_t seed) {
   RandomStream random(seed);
-  std::vector<std::vector<int32_t>> columns = {random_codes(random, rows, 6), random_codes(random, rows, 9), random_codes(random, rows, 40)};
+  std::vector<std::vector<int32_t>> columns = {random_codes(random, rows, 6), random_codes(random, rows, 9),
+                                               random_codes(random, rows, 40)};
   std::vector<int32_t> labels;
   for (size_t row = 0; row < rows; ++row) {
     const auto other = static_cast<int32_t>(random.below(classes));
@@ -78,7 +81,9 @@ Table example(size_t rows, size_t classes, uint64_t seed) {
   return make(columns, labels, classes);
 }
 
-const Statistic& statistic_of(const Schema& schema, const Field& field) { return schema.statistics[static_cast<size_t>(field.statistic)]; }
+const Statistic& statistic_of(const Schema& schema, const Field& field) {
+  return schema.statistics[static_cast<size_t>(field.statistic)];
+}
 
 bool same_key(const Table& t, const Statistic& statistic, size_t a, size_t b) {
   const auto width = static_cast<size_t>(t.rows.code_slots);
@@ -106,7 +111,9 @@ double brute_force(const Table& t, const Field& field, size_t row, double smooth
   return logit((s + smoothing * prior) / (n + smoothing)) - logit(prior);
 }
 
-float slope(const Table& t, size_t row, size_t field) { return t.rows.slopes[row * static_cast<size_t>(t.rows.slope_slots) + field + 1]; }
+float slope(const Table& t, size_t row, size_t field) {
+  return t.rows.slopes[row * static_cast<size_t>(t.rows.slope_slots) + field + 1];
+}
 
 void check_against_brute_force(const Table& t, double smoothing) {
   const size_t rows = t.rows.labels.size();
@@ -116,8 +123,10 @@ void check_against_brute_force(const Table& t, double smoothing) {
     std::vector<double> values;
     for (size_t row = 0; row < rows; ++row) {
       const int64_t fold = statistic_fold(t.rows.row_numbers[row]);
-      values.push_back(brute_force(t, field, row, smoothing, [&](size_t i) { return statistic_fold(t.rows.row_numbers[i]) != fold; }));
-      if (field.of_class < 0) values.back() = std::log1p(std::round(std::expm1(values.back()) * 10 / 9));  // scaled up to all folds
+      values.push_back(
+          brute_force(t, field, row, smoothing, [&](size_t i) { return statistic_fold(t.rows.row_numbers[i]) != fold; }));
+      if (field.of_class < 0)
+        values.back() = std::log1p(std::round(std::expm1(values.back()) * 10 / 9));  // scaled up to all folds
     }
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(rows);
     double squares = 0;
@@ -126,7 +135,8 @@ void check_against_brute_force(const Table& t, double smoothing) {
     ASSERT_NEAR(field.mean, mean, 1e-10) << field.name;
     ASSERT_NEAR(field.deviation, deviation, 1e-10) << field.name;
     for (size_t row = 0; row < rows; ++row) {
-      ASSERT_NEAR(slope(t, row, f), std::clamp((values[row] - mean) / deviation, -4.0, 4.0), 1e-5) << field.name << " row " << row;
+      ASSERT_NEAR(slope(t, row, f), std::clamp((values[row] - mean) / deviation, -4.0, 4.0), 1e-5)
+          << field.name << " row " << row;
     }
   }
 }
@@ -139,7 +149,8 @@ double area(const std::vector<double>& scores, const std::vector<int32_t>& label
   double below = 0, positives = 0, won = 0;
   for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
     double ones = 0, zeros = 0;
-    for (end = i; end < sorted.size() && sorted[end].first == sorted[i].first; ++end) (sorted[end].second == 1 ? ones : zeros) += 1;
+    for (end = i; end < sorted.size() && sorted[end].first == sorted[i].first; ++end)
+      (sorted[end].second == 1 ? ones : zeros) += 1;
     won += ones * (below + zeros / 2);
     below += zeros;
     positives += ones;
@@ -218,7 +229,8 @@ TEST(Statistics, NoRowSeesItsOwnLabel) {
     EncodedTable flipped = t.rows;
     flipped.labels[row] = 1 - flipped.labels[row];
     fill_out_of_fold(t.schema, flipped);
-    for (size_t s = 0; s < width; ++s) ASSERT_EQ(flipped.slopes[row * width + s], t.rows.slopes[row * width + s]) << "row " << row;
+    for (size_t s = 0; s < width; ++s)
+      ASSERT_EQ(flipped.slopes[row * width + s], t.rows.slopes[row * width + s]) << "row " << row;
     others_changed += flipped.slopes != t.rows.slopes ? 1 : 0;
   }
   EXPECT_EQ(others_changed, 300U);  // rows of the same key in other folds do see it
@@ -247,7 +259,8 @@ TEST(Statistics, DoNotDependOnTheOrderOfRows) {
   const auto width = static_cast<size_t>(plain.rows.code_slots);
   for (size_t i = 0; i < order.size(); ++i) {
     const auto from = static_cast<size_t>(order[i]);
-    std::copy_n(plain.rows.codes.begin() + static_cast<int64_t>(from * width), width, shuffled.rows.codes.begin() + static_cast<int64_t>(i * width));
+    std::copy_n(plain.rows.codes.begin() + static_cast<int64_t>(from * width), width,
+                shuffled.rows.codes.begin() + static_cast<int64_t>(i * width));
     shuffled.rows.labels[i] = plain.rows.labels[from];
     shuffled.rows.row_numbers[i] = plain.rows.row_numbers[from];
   }
@@ -280,7 +293,8 @@ TEST(Statistics, FillReproducesWhatFitWrote) {
   EncodedTable narrow = plain.rows, wide = t.rows;
   const StatisticEncoder encoder(t.schema);
   for (size_t row = 0; row < 500; ++row) {
-    encoder.encode(wide.codes.data() + row * static_cast<size_t>(wide.code_slots), wide.slopes.data() + row * static_cast<size_t>(wide.slope_slots));
+    encoder.encode(wide.codes.data() + row * static_cast<size_t>(wide.code_slots),
+                   wide.slopes.data() + row * static_cast<size_t>(wide.slope_slots));
   }
   EXPECT_NE(wide.slopes, t.rows.slopes);  // of all rows: not what training reads
   fill_out_of_fold(t.schema, wide);
@@ -314,8 +328,8 @@ TEST(Statistics, NamesColumnsAndClassesOfFields) {
   const Table t = fitted(example(200, 2, 13), options_for(Statistics::pairs));
   std::vector<std::string> names;
   for (size_t f = 4; f < t.schema.fields.size(); ++f) names.push_back(t.schema.fields[f].name);
-  EXPECT_EQ(names, (std::vector<std::string>{"a: odds", "a: rows", "b: odds", "b: rows", "c: odds", "c: rows", "a x b: odds", "a x b: rows",
-                                             "a x c: odds", "a x c: rows", "b x c: odds", "b x c: rows"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"a: odds", "a: rows", "b: odds", "b: rows", "c: odds", "c: rows", "a x b: odds",
+                                             "a x b: rows", "a x c: odds", "a x c: rows", "b x c: odds", "b x c: rows"}));
   EXPECT_EQ(t.schema.fields[14].column, 2);  // b x c: that of b
   EXPECT_EQ(t.schema.fields[14].of_class, 1);
   EXPECT_EQ(t.schema.fields[15].of_class, -1);
@@ -348,7 +362,8 @@ TEST(Statistics, ColumnThatMapsOneToOneIsLeftOut) {
   }
   nearly = renamed;
   nearly.back() = (nearly.back() + 1) % 10;
-  const Table t = fitted(make({a, renamed, coarser, nearly, renamed}, random_codes(random, 500, 2)), options_for(Statistics::columns));
+  const Table t =
+      fitted(make({a, renamed, coarser, nearly, renamed}, random_codes(random, 500, 2)), options_for(Statistics::columns));
   std::vector<int64_t> keys;
   for (const Statistic& statistic : t.schema.statistics) keys.push_back(statistic.first);
   EXPECT_EQ(keys, (std::vector<int64_t>{1, 3, 4}));
@@ -377,7 +392,8 @@ TEST(Statistics, ColumnsThatTellMostArePairedFirst) {
   EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 1)).schema), (Pairs{{2, 4}}));
   EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 2)).schema), (Pairs{{2, 4}}));
   EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 3)).schema), (Pairs{{2, 3}, {2, 4}, {3, 4}}));
-  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 6)).schema), (Pairs{{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}));
+  EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::pairs, 6)).schema),
+            (Pairs{{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}));
   EXPECT_EQ(pairs_of(fitted(t, options_for(Statistics::columns, 6)).schema), Pairs{});
   EXPECT_EQ(fitted(t, options_for(Statistics::pairs, 1)).schema.statistics.size(), 5U);
 }
@@ -394,7 +410,8 @@ TEST(Statistics, ADeviationIsNeverTiny) {
   }
 }
 
-// A column of few, equally frequent values: out-of-fold counts differ little, and those of all folds must not stand out from them.
+// A column of few, equally frequent values: out-of-fold counts differ little, and those of all folds must not stand out from
+// them.
 TEST(Statistics, RowsEncodedLaterLookLikeTrainingRows) {
   RandomStream random(21);
   const Table t = fitted(make({random_codes(random, 4000, 4)}, random_codes(random, 4000, 2)), options_for(Statistics::columns));

@@ -12,7 +12,7 @@ namespace l0gm {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-const std::vector<double> strangers = {NAN,  -NAN,  infinite, -infinite, 1e300,    -1e300, 5e-324, -5e-324,
+const std::vector<double> strangers = {NAN, -NAN,   infinite, -infinite, 1e300,  -1e300,  5e-324, -5e-324,
                                        0.5, -1e-20, 0x1p31,   -0x1p31,   0x1p63, -0x1p63, 0x1p64, 12345678};
 
 void expect_strangers_unseen(const NumberCodes& codes) {
@@ -26,7 +26,8 @@ TEST(NumberCodes, WholeNumbersCloseTogether) {
   EXPECT_EQ(codes.code(-0.0), 3);
   EXPECT_EQ(codes.code(-60), 4);
   EXPECT_EQ(codes.code(4), 6);
-  for (const double value : {1.0, 2.0, -61.0, 5.0, -59.0, 3.5, -59.999999999999993, std::nextafter(3.0, 4.0), std::nextafter(-60.0, -61.0)}) {
+  for (const double value :
+       {1.0, 2.0, -61.0, 5.0, -59.0, 3.5, -59.999999999999993, std::nextafter(3.0, 4.0), std::nextafter(-60.0, -61.0)}) {
     EXPECT_EQ(codes.code(value), 1) << value;
   }
   expect_strangers_unseen(codes);
@@ -51,7 +52,8 @@ TEST(NumberCodes, NothingIsKnownWithoutValues) {
 }
 
 TEST(NumberCodes, OneValueAndHugeOnes) {
-  for (const double value : {0.0, 1.0, -1.0, 0x1p53, 0x1p53 - 1, 1 - 0x1p53, 0x1p63, -0x1p63, 1e308, infinite, -infinite, 5e-324}) {
+  for (const double value :
+       {0.0, 1.0, -1.0, 0x1p53, 0x1p53 - 1, 1 - 0x1p53, 0x1p63, -0x1p63, 1e308, infinite, -infinite, 5e-324}) {
     const NumberCodes codes(std::vector<double>{value});
     EXPECT_EQ(codes.code(value), 2) << value;
     EXPECT_EQ(codes.code(std::nextafter(value, 0.125)), 1) << value;
@@ -69,7 +71,9 @@ TEST(NumberCodes, AgreesWithAnOrdinaryMapAtEverySpan) {
       for (const double low : {0.0, -span / 2, 1e6, 0x1p53 - 40000}) {
         std::vector<double> values;
         std::unordered_map<double, int32_t> wanted;
-        const auto draw = [&] { return std::floor(low) + step * static_cast<double>(random.below(static_cast<uint64_t>(span / step) + 1)); };
+        const auto draw = [&] {
+          return std::floor(low) + step * static_cast<double>(random.below(static_cast<uint64_t>(span / step) + 1));
+        };
         for (int i = 0; i < 2000; ++i) {
           values.push_back(draw());
           wanted.emplace(values.back(), i + 2);

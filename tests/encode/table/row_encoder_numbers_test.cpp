@@ -18,8 +18,11 @@ Schema example() {
   schema.classes = {"no", "yes"};
   schema.class_rows = {30, 10};
   schema.missing_marks = default_missing_marks;
-  schema.columns = {{.name = "colour"}, {.name = "age", .type = ColumnType::numeric}, {.name = "user"},
-                    {.name = "tags", .type = ColumnType::multi}, {.name = "size", .type = ColumnType::numeric}};
+  schema.columns = {{.name = "colour"},
+                    {.name = "age", .type = ColumnType::numeric},
+                    {.name = "user"},
+                    {.name = "tags", .type = ColumnType::multi},
+                    {.name = "size", .type = ColumnType::numeric}};
   schema.fields = {{.name = "colour", .vocabulary = {"red", "blue", "green"}},
                    {.name = "age", .column = 1, .kind = FieldKind::piecewise, .edges = {0, 20, 40, 90}},
                    {.name = "age=", .column = 1, .kind = FieldKind::exact, .values = {30, 0, 50, 31}},
@@ -131,7 +134,8 @@ TEST(RowEncoderNumbers, CodesOfTexts) {
 
 TEST(RowEncoder, CellsInAnotherOrder) {
   const RowEncoder encoder(example());
-  const std::vector<std::string_view> texts = {"blue", "31", "u2", "s|new", "?"}, moved_texts = {"?", "further", "s|new", "31", "u2", "blue"};
+  const std::vector<std::string_view> texts = {"blue", "31", "u2", "s|new", "?"},
+                                      moved_texts = {"?", "further", "s|new", "31", "u2", "blue"};
   const std::vector<double> numbers = {3, 31, 9, 2, NAN}, moved_numbers = {NAN, 4, 2, 31, 9, 3};
   const int32_t positions[] = {5, 3, 4, 2, 0};
   Result moved;

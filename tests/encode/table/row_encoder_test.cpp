@@ -27,7 +27,8 @@ Schema example() {
   schema.columns[2].type = ColumnType::numeric;
   schema.columns[2].missing_marks = {" -999"};
   schema.fields.resize(4);
-  schema.fields[0] = {.name = "age", .column = 2, .kind = FieldKind::plain, .mean = 40, .deviation = 10};  // not in the columns' order
+  schema.fields[0] = {
+      .name = "age", .column = 2, .kind = FieldKind::plain, .mean = 40, .deviation = 10};  // not in the columns' order
   schema.fields[1] = {.name = "colour", .vocabulary = {"red", "Nantes"}};
   schema.fields[2] = {.name = "size", .column = 1, .kind = FieldKind::piecewise, .edges = {0, 10, 30, 70}};
   schema.fields[3] = {.name = "age=", .column = 2, .kind = FieldKind::exact, .values = {40, 41}};
@@ -150,8 +151,8 @@ TEST(RowEncoder, PiecewiseIsInvertibleInsideTheRange) {
 
 TEST(RowEncoder, CodesStayWithinTheirFieldWhateverTheCellsHold) {
   const RowEncoder encoder(example());
-  const std::string_view alphabet[] = {"1", "-", "e", ".", " ", "inf", "nan", "red",
-                                       "\xC3\xA4", "9", "0", "?", "NA", "\t", "\"", "x"};
+  const std::string_view alphabet[] = {"1",        "-", "e", ".", " ",  "inf", "nan", "red",
+                                       "\xC3\xA4", "9", "0", "?", "NA", "\t",  "\"",  "x"};
   RandomStream random(9);
   for (int i = 0; i < 20000; ++i) {
     std::string texts[3];
@@ -257,8 +258,9 @@ struct Multi {
 };
 
 Multi encode_multi(std::string_view cell, int64_t slots = 3, char separator = '|') {
-  const RowEncoder encoder = encoder_of(
-      ColumnType::multi, {.kind = FieldKind::multi, .vocabulary = {"a", "b c", "d", "e"}, .slots = slots, .separator = separator});
+  const RowEncoder encoder =
+      encoder_of(ColumnType::multi,
+                 {.kind = FieldKind::multi, .vocabulary = {"a", "b c", "d", "e"}, .slots = slots, .separator = separator});
   const auto size = static_cast<size_t>(slots);
   Multi result{std::vector<int32_t>(size, -1), std::vector<float>(size, -99), 0, 0};
   RowEncoder::Counts counts = encoder.empty_counts();

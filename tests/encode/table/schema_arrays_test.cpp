@@ -82,11 +82,13 @@ TEST(SchemaArrays, PassTheSameChecks) {
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a.pop_back(); }), "statistics: found arrays of 1, wanted those of 2"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a.emplace_back(); }), "found arrays of 3"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].keys = {0, 2, 2}; }), "statistic 0: 'keys' do not increase"));
-  EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].keys = {0, 2, 5}; }), "'keys' is or holds 5, wanted a whole number from 0 to 4"));
+  EXPECT_TRUE(
+      contains(error_after([](Arrays& a) { a[0].keys = {0, 2, 5}; }), "'keys' is or holds 5, wanted a whole number from 0 to 4"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].keys = {-1, 2, 4}; }), "'keys' is or holds -1"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[1].keys = {7, 50}; }), "statistic 1: 'keys' is or holds 50, wanted"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].keys = {0, 2}; }), "found 2 keys, 3 counts and 3 counts of classes"));
-  EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].counts = {5, 40, 0}; }), "'counts' is or holds 0, wanted a whole number from 1"));
+  EXPECT_TRUE(
+      contains(error_after([](Arrays& a) { a[0].counts = {5, 40, 0}; }), "'counts' is or holds 0, wanted a whole number from 1"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].counts = {5, INT64_MAX, 1}; }), "wanted a whole number from 1 to"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].class_counts = {-1, 0, 0}; }), "'class_counts' is or holds -1"));
   EXPECT_TRUE(contains(error_after([](Arrays& a) { a[0].class_counts = {6, 0, 0}; }), "more rows than its key"));

@@ -31,14 +31,18 @@ Schema example() {
   schema.columns[4] = {"tags", ColumnType::multi, 0, 0, 0, false, 2, {}};
   schema.fields.resize(9);
   schema.fields[0] = {.name = "colour", .vocabulary = {"red", "blau \"q\"", "\xE2\x82\xAC"}};
-  schema.fields[1] = {.name = "size", .column = 1, .kind = FieldKind::piecewise,
+  schema.fields[1] = {.name = "size",
+                      .column = 1,
+                      .kind = FieldKind::piecewise,
                       .edges = {-0.1, 1.0 / 3, std::nextafter(1.0 / 3, 1.0), 1e300 / 3}};
   schema.fields[2] = {.name = "age", .column = 2, .kind = FieldKind::plain, .mean = 40.1, .deviation = 1.0 / 7};
   schema.fields[3] = {.name = "age=", .column = 2, .kind = FieldKind::exact, .values = {40, 0.1, -3, 1e300}};
   schema.fields[4] = {.name = "age~", .column = 2, .kind = FieldKind::periodic, .mean = -1.5, .deviation = 3};
   schema.fields[5] = {.name = "user", .column = 3, .kind = FieldKind::hashed, .buckets = 1000};
-  schema.fields[6] = {.name = "tags", .column = 4, .kind = FieldKind::multi, .vocabulary = {"x", "y z"}, .slots = 3, .separator = ';'};
-  schema.fields[7] = {.name = "colour:odds", .kind = FieldKind::statistic, .mean = 0.25, .deviation = 2, .statistic = 0, .of_class = 1};
+  schema.fields[6] = {
+      .name = "tags", .column = 4, .kind = FieldKind::multi, .vocabulary = {"x", "y z"}, .slots = 3, .separator = ';'};
+  schema.fields[7] = {
+      .name = "colour:odds", .kind = FieldKind::statistic, .mean = 0.25, .deviation = 2, .statistic = 0, .of_class = 1};
   schema.fields[8] = {.name = "age*user:rows", .column = 2, .kind = FieldKind::statistic, .mean = 1, .statistic = 1};
   schema.statistics = {{0, -1, {0, 2, 4}, {5, 4000, 1}, {0, 1, 0}}, {3, 5, {7, 6005}, {3, 1}, {1, 1}}};
   return schema;
@@ -74,7 +78,7 @@ TEST(Schema, RowsOfFields) {
 
 TEST(Schema, SlotsOfARow) {
   const Schema schema = example();
-  EXPECT_EQ(schema.code_slots(), 9);    // seven coded fields, one of them with three slots
+  EXPECT_EQ(schema.code_slots(), 9);  // seven coded fields, one of them with three slots
   EXPECT_EQ(schema.slope_slots(), 11);
   EXPECT_EQ(slots_of_fields(schema), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 9, 10}));
 }
@@ -170,14 +174,15 @@ TEST(Schema, DamageIsNamed) {
 }
 
 TEST(Schema, DamagedFieldsAreNamed) {
-  EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][0]["column"] = 5; }),
-                       "field 0: it refers to column 5, there are 5"));
+  EXPECT_TRUE(
+      contains(error_after([](Json& j) { j["fields"][0]["column"] = 5; }), "field 0: it refers to column 5, there are 5"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][0]["column"] = -1; }), "'column' is or holds -1"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][0]["kind"] = "hash"; }), "'kind' is 'hash'"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][0]["vocabulary"][1] = "red"; }), "'red' twice"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][1]["edges"][1] = -0.1; }), "'edges' do not increase"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][1]["edges"] = {1.0}; }), "two numbers or more"));
-  EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][1]["edges"][0] = "x"; }), "'edges' is or holds string, wanted a number"));
+  EXPECT_TRUE(
+      contains(error_after([](Json& j) { j["fields"][1]["edges"][0] = "x"; }), "'edges' is or holds string, wanted a number"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][1]["edges"][3] = INFINITY; }), "not finite"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][2]["deviation"] = 0; }), "must be above 0"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j["fields"][1]["column"] = 0; }), "not numeric"));
@@ -252,10 +257,26 @@ TEST(Schema, MoreThanTwoClassesAreAllCounted) {
     json["statistics"][0]["class_counts"] = {5, 0, 0, 1, 1, 3998, 0, 1, 0};
     json["statistics"][1]["class_counts"] = {1, 1, 1, 1, 0, 0};
   };
-  EXPECT_EQ(error_after([&](Json& j) { three(j); j["fields"][7]["of_class"] = 0; }), "no error");
-  EXPECT_EQ(error_after([&](Json& j) { three(j); j["fields"][7]["of_class"] = 2; }), "no error");
-  EXPECT_TRUE(contains(error_after([&](Json& j) { three(j); j["fields"][7]["of_class"] = 3; }), "not counted for 3 classes"));
-  EXPECT_TRUE(contains(error_after([&](Json& j) { three(j); j["statistics"][1]["class_counts"] = {1, 1}; }), "2 counts of classes"));
+  EXPECT_EQ(error_after([&](Json& j) {
+              three(j);
+              j["fields"][7]["of_class"] = 0;
+            }),
+            "no error");
+  EXPECT_EQ(error_after([&](Json& j) {
+              three(j);
+              j["fields"][7]["of_class"] = 2;
+            }),
+            "no error");
+  EXPECT_TRUE(contains(error_after([&](Json& j) {
+                         three(j);
+                         j["fields"][7]["of_class"] = 3;
+                       }),
+                       "not counted for 3 classes"));
+  EXPECT_TRUE(contains(error_after([&](Json& j) {
+                         three(j);
+                         j["statistics"][1]["class_counts"] = {1, 1};
+                       }),
+                       "2 counts of classes"));
 }
 
 // Whatever one value is replaced by: the schema is refused, or rows can be encoded with it and every code is in its field.
@@ -265,8 +286,8 @@ TEST(Schema, WhatIsAcceptedCanBeEncoded) {
   const double numbers[] = {4, 0.2, 40, 1000, 3};
   int accepted = 0, refused = 0;
   for (const auto& [path, unused] : leaves.items()) {
-    for (const Json& value : {Json(), Json(-1), Json(0), Json(1), Json(3), Json(INT64_MAX), Json(UINT64_MAX), Json(1e308), Json("x"),
-                              Json(""), Json(true), Json::array(), Json::object()}) {
+    for (const Json& value : {Json(), Json(-1), Json(0), Json(1), Json(3), Json(INT64_MAX), Json(UINT64_MAX), Json(1e308),
+                              Json("x"), Json(""), Json(true), Json::array(), Json::object()}) {
       Json damaged = whole;
       damaged[Json::json_pointer(path)] = value;
       try {

@@ -67,7 +67,9 @@ TEST(KeyPlaces, AgreesWithAnOrdinaryMap) {
   std::unordered_map<int64_t, int32_t> expected;
   for (int i = 0; i < 20000; ++i) {
     // keys of a pair in equal steps, some of them again and again, and a few very large ones
-    const int64_t key = i % 3 == 0 ? i * int64_t{4181} : i % 3 == 1 ? static_cast<int64_t>(random.below(500)) : (int64_t{1} << 56) + i;
+    const int64_t key = i % 3 == 0   ? i * int64_t{4181}
+                        : i % 3 == 1 ? static_cast<int64_t>(random.below(500))
+                                     : (int64_t{1} << 56) + i;
     const int32_t place = expected.emplace(key, static_cast<int32_t>(expected.size())).first->second;
     ASSERT_EQ(places.insert(key), place);
   }

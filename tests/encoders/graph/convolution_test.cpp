@@ -36,9 +36,7 @@ std::shared_ptr<Convolution> reference_layer(const std::string& kind) {
   return layer;
 }
 
-torch::Tensor reference_result(const std::string& kind) {
-  return reference_tensor(layer_case(kind)["result"]);
-}
+torch::Tensor reference_result(const std::string& kind) { return reference_tensor(layer_case(kind)["result"]); }
 
 torch::Tensor run(Convolution& layer, const LayerRows& x) { return layer.forward(reference_adjacency(), x, no_pass, 0).detach(); }
 
@@ -141,10 +139,12 @@ TEST(Convolution, AggregatedAheadItSaysTheSame) {
     }
     const LayerRows wide = layer_rows(numbers({9, 7}), false);
     EXPECT_FALSE(random_layer(kind, 7, 3, true)->aggregate_ahead(adjacency, wide).defined()) << "multiplies first";
-    EXPECT_FALSE(layer->aggregate_ahead(adjacency, layer_rows(numbers({9, 3}), true)).defined()) << "sparse rows are multiplied first";
+    EXPECT_FALSE(layer->aggregate_ahead(adjacency, layer_rows(numbers({9, 3}), true)).defined())
+        << "sparse rows are multiplied first";
   }
   for (const char* kind : {"mlp", "gat", "sage-max", "sage-pool"}) {
-    EXPECT_FALSE(random_layer(kind, 3, 8, false)->aggregate_ahead(adjacency, layer_rows(numbers({9, 3}), false)).defined()) << kind;
+    EXPECT_FALSE(random_layer(kind, 3, 8, false)->aggregate_ahead(adjacency, layer_rows(numbers({9, 3}), false)).defined())
+        << kind;
   }
 }
 
@@ -169,7 +169,8 @@ TEST(Convolution, NarrowedOutputsAreTheColumnsTheyWere) {
     const torch::Tensor whole = reference_result(kind), x = reference_attributes();
     layer->narrow_outputs(index_of({0, 1, 4, 5}));
     EXPECT_EQ(layer->outputs(), 4);
-    EXPECT_LT(farthest_apart(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({0, 1, 4, 5}))), close_enough) << kind;
+    EXPECT_LT(farthest_apart(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({0, 1, 4, 5}))), close_enough)
+        << kind;
     layer->narrow_outputs(index_of({1, 3}));  // what was left of what was left: fewer outputs than inputs, which multiplies first
     EXPECT_LT(farthest_apart(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({1, 5}))), close_enough) << kind;
     if (!takes_sparse(kind)) continue;
@@ -187,7 +188,8 @@ TEST(Convolution, NarrowedInputsAreTheOthersAtZero) {
       if (outputs_too) layer->narrow_outputs(index_of({0, 2, 3}));
       const torch::Tensor expected = run(*layer, layer_rows(x * factor, false));
       layer->narrow_inputs(kept, values);
-      EXPECT_LT(farthest_apart(run(*layer, layer_rows(x.index_select(1, kept), false)), expected), close_enough) << kind << outputs_too;
+      EXPECT_LT(farthest_apart(run(*layer, layer_rows(x.index_select(1, kept), false)), expected), close_enough)
+          << kind << outputs_too;
     }
   }
 }
@@ -201,7 +203,8 @@ int64_t count(const Convolution& layer) {
 TEST(Convolution, ParametersPerOutputAreWhatNarrowingTakesAway) {
   for (const std::string& kind : all_kinds) {
     const auto layer = reference_layer(kind);
-    if (kind == "gat") layer->narrow_outputs(index_of({0, 1, 2, 3, 4, 5}));  // folds the scores: that is no matter of single outputs
+    if (kind == "gat")
+      layer->narrow_outputs(index_of({0, 1, 2, 3, 4, 5}));  // folds the scores: that is no matter of single outputs
     const int64_t before = count(*layer);
     const int64_t per_output = layer->parameters_per_output();
     layer->narrow_outputs(index_of({0, 2, 3, 5}));
@@ -232,12 +235,14 @@ TEST(Convolution, ANarrowedOneCanBeMadeAgain) {
 
 TEST(Gat, HeadsMayLoseDifferentNumbersOfChannelsOrAll) {
   const torch::Tensor whole = reference_result("gat");  // channels 0 … 2 are the first head's, 3 … 5 the second's
-  for (const std::vector<int64_t>& kept : {std::vector<int64_t>{0, 1, 2, 4}, {0, 3, 5}, {3, 4}, {2}, {1, 4}, {0, 1, 2, 3, 4, 5}}) {
+  for (const std::vector<int64_t>& kept :
+       {std::vector<int64_t>{0, 1, 2, 4}, {0, 3, 5}, {3, 4}, {2}, {1, 4}, {0, 1, 2, 3, 4, 5}}) {
     for (const bool sparse : {false, true}) {
       const auto layer = reference_layer("gat");
       layer->narrow_outputs(index_of(kept));
       const torch::Tensor left = run(*layer, layer_rows(reference_attributes(), sparse));
-      EXPECT_LT(farthest_apart(left, whole.index_select(1, index_of(kept))), close_enough) << kept.size() << " kept, first " << kept[0];
+      EXPECT_LT(farthest_apart(left, whole.index_select(1, index_of(kept))), close_enough)
+          << kept.size() << " kept, first " << kept[0];
     }
   }
   const auto layer = reference_layer("gat");

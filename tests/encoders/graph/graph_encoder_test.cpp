@@ -53,7 +53,8 @@ GateOptions gate_of(UnitKind unit, Attach attach = Attach::interface, Noise nois
 }
 
 // The sites an encoder makes for itself, in double precision, with these logits in the first.
-std::vector<std::shared_ptr<GateSite>> sites_of(GraphEncoder& encoder, const GateOptions& options, const std::vector<double>& logits) {
+std::vector<std::shared_ptr<GateSite>> sites_of(GraphEncoder& encoder, const GateOptions& options,
+                                                const std::vector<double>& logits) {
   auto sites = encoder.make_sites(options);
   torch::NoGradGuard no_grad;
   for (const auto& site : sites) site->gate->to(torch::kFloat64);
@@ -76,7 +77,8 @@ TEST(GraphEncoder, TwoLayersWithNormsAndResidualEqualTheReference) {
     for (const bool sparse : {false, true}) {
       if (sparse && model["kind"] == "sage-max") continue;
       const auto batch = batch_with(reference_attributes(), sparse);
-      SCOPED_TRACE(model["kind"].get<std::string>() + " " + model["layers"].dump().substr(0, 20) + (sparse ? " sparse" : " dense"));
+      SCOPED_TRACE(model["kind"].get<std::string>() + " " + model["layers"].dump().substr(0, 20) +
+                   (sparse ? " sparse" : " dense"));
       EXPECT_LT(farthest_apart(run(*encoder, *batch), result), 1e-12);
       GatePass pass = GatePass::evaluation(hardened, batch->example_ids);
       torch::NoGradGuard no_grad;
@@ -160,7 +162,8 @@ TEST(GraphEncoder, WhatCannotGateTheInputIsRefused) {
 }
 
 TEST(GraphEncoder, AClosedAttributeIsAColumnOfZeros) {
-  for (const ConvolutionKind kind : {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
+  for (const ConvolutionKind kind :
+       {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
     const auto dense = encoder_of(shape_of(kind)), gated = encoder_of(shape_of(kind));
     torch::NoGradGuard no_grad;
     for (auto& item : gated->named_parameters()) item.value().copy_(dense->named_parameters()[item.key()]);
@@ -255,7 +258,8 @@ TEST(GraphEncoder, HiddenNoiseIsKeyedByNode) {
 
 TEST(GraphEncoder, ParametersOfDimensionsAndTheSharedOnesAreAll) {
   for (const Norm last : {Norm::none, Norm::batch, Norm::layer}) {
-    for (const ConvolutionKind kind : {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
+    for (const ConvolutionKind kind :
+         {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
       GraphShape shape = shape_of(kind);
       shape.last_norm = last;
       shape.residual = Residual::linear;
@@ -287,7 +291,8 @@ TEST(GraphEncoder, StatisticsAreThereWithBatchNormOnly) {
 
 TEST(GraphEncoder, HiddenChannelsThatAreClosedGoWhereTheirNormAllowsIt) {
   for (const Norm norm : {Norm::none, Norm::batch, Norm::layer}) {
-    for (const ConvolutionKind kind : {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
+    for (const ConvolutionKind kind :
+         {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
       GraphShape shape = shape_of(kind);
       shape.norm = norm;
       shape.residual = Residual::linear;

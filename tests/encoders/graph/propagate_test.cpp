@@ -27,7 +27,7 @@ const std::vector<ToyBlock>& blocks() {
       {.targets = 8, .sources = 8, .symmetric = true},
       {.targets = 8, .sources = 8, .weighted = true, .symmetric = true},
       {.targets = 3, .sources = 300, .density = 0.9, .weighted = true, .own = true},  // long rows
-      {.targets = 4, .sources = 6, .density = 0},  // no edges at all
+      {.targets = 4, .sources = 6, .density = 0},                                     // no edges at all
   };
   return all;
 }
@@ -67,8 +67,10 @@ TEST(Propagate, IsTheDenseProduct) {
   for (size_t b = 0; b < blocks().size(); ++b) {
     const auto block = toy_block(blocks()[b]);
     const auto adjacency = Adjacency::of(block, torch::kCPU, torch::kFloat64);
-    const torch::Tensor target = numbers({block->targets}, 6), source = numbers({block->sources}, 7), self = numbers({block->targets}, 8);
-    for (const int64_t width : {1, 3, 8, 19, 71, 72, 200}) {  // narrower than a vector, whole vectors, a rest, one vector more than a tile
+    const torch::Tensor target = numbers({block->targets}, 6), source = numbers({block->sources}, 7),
+                        self = numbers({block->targets}, 8);
+    for (const int64_t width :
+         {1, 3, 8, 19, 71, 72, 200}) {  // narrower than a vector, whole vectors, a rest, one vector more than a tile
       const torch::Tensor x = numbers({block->sources, width});
       const std::vector<MessageScales> all = {{}, {target, {}, {}}, {{}, source, self}, {target, source, self}};
       for (const MessageScales& scales : all) {
@@ -99,7 +101,9 @@ TEST(Propagate, TorchMatricesSayTheSame) {
       product.source = numbers({back ? toy.targets : toy.sources}, 7);
       product.self = numbers({toy.targets, 3}, 8);
       const torch::Tensor x = numbers({back ? toy.targets : toy.sources, 3, 5});
-      const auto by_matrix = [&](const torch::Tensor& rows) { return row_product_by_matrix(*adjacency, product, rows, torch::kFloat64); };
+      const auto by_matrix = [&](const torch::Tensor& rows) {
+        return row_product_by_matrix(*adjacency, product, rows, torch::kFloat64);
+      };
       product.weights = numbers({adjacency->edges(), 3}, 9);
       EXPECT_LT(farthest_apart(by_matrix(x), row_product_by_kernels(*adjacency, product, x)), 1e-12);
       product.weights = torch::Tensor();
@@ -113,7 +117,8 @@ TEST(Propagate, TorchMatricesSayTheSame) {
 TEST(Propagate, EveryInstructionSetSumsAlike) {
   const auto block = toy_block({.targets = 5, .sources = 200, .density = 0.8, .weighted = true});
   for (const int64_t width : {1, 5, 16, 33, 65, 129, 144, 145, 300}) {
-    const torch::Tensor x = numbers({200, width}).to(torch::kFloat32), expected = at::mm(dense_matrix(*block), x.to(torch::kFloat64));
+    const torch::Tensor x = numbers({200, width}).to(torch::kFloat32),
+                        expected = at::mm(dense_matrix(*block), x.to(torch::kFloat64));
     RowSums<float> sums;
     sums.offsets = block->offsets.data();
     sums.neighbours = block->neighbours.data();
@@ -136,9 +141,9 @@ TEST(PropagateMax, EveryInstructionSetTakesAlike) {
     for (const size_t width : {3, 37}) {
       std::vector<float> best(width, 1), candidate(width, 0), sum(width, 10), gradient(width, 2);
       std::vector<int32_t> from(width, 4);
-      candidate[1] = 1;    // as large: the first stays
+      candidate[1] = 1;  // as large: the first stays
       candidate[2] = nan;
-      best[0] = nan;       // stays
+      best[0] = nan;  // stays
       candidate[width - 1] = width == 3 ? nan : 5;
       kernels.take_larger({best.data(), from.data(), candidate.data(), 9, static_cast<int64_t>(width)});
       EXPECT_TRUE(std::isnan(best[0]) && std::isnan(best[2])) << kernels.name;
@@ -164,7 +169,8 @@ TEST(Propagate, ThreadsChangeNothing) {
     const auto fresh = Adjacency::of(block, torch::kCPU, torch::kFloat32);  // transposed anew, by as many threads
     torch::Tensor x = numbers({500, 40}).to(torch::kFloat32).set_requires_grad(true);
     const torch::Tensor score = x.narrow(1, 0, 2), target_score = x.narrow(0, 0, 400).narrow(1, 2, 2);
-    const torch::Tensor y = propagate(fresh, x, {{}, numbers({500}, 2).to(torch::kFloat32), numbers({400}, 3).to(torch::kFloat32)});
+    const torch::Tensor y =
+        propagate(fresh, x, {{}, numbers({500}, 2).to(torch::kFloat32), numbers({400}, 3).to(torch::kFloat32)});
     const torch::Tensor z = propagate_attention(fresh, x.view({500, 2, 20}), target_score, score, 0.2, true, {});
     const torch::Tensor m = propagate_max(fresh, x);
     (y.square().sum() + z.square().sum() + m.square().sum()).backward();
@@ -182,7 +188,8 @@ TEST(Propagate, SparseAttributesTimesWeights) {
   rows.values = std::vector<float>{2, 0.5, -1};
   const auto attributes = Adjacency::of(rows, nullptr, 4, torch::kCPU, torch::kFloat64);
   torch::Tensor weight = numbers({4, 6});
-  const torch::Tensor dense = at::tensor({2.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0}, torch::kFloat64).view({3, 4});
+  const torch::Tensor dense =
+      at::tensor({2.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0}, torch::kFloat64).view({3, 4});
   EXPECT_LT(farthest_apart(propagate(attributes, weight, {}), at::mm(dense, weight)), 1e-12);
   EXPECT_LT(gradient_error(weight, [&] { return propagate(attributes, weight, {}); }), 1e-8);
 }
@@ -209,7 +216,8 @@ TEST(PropagateMax, TakesTheLargestNeighbour) {
     const torch::Tensor largest = propagate_max(adjacency, wide);
     EXPECT_LT(farthest_apart(largest, expected.repeat({1, 7})), 1e-6);
     largest.sum().backward();
-    EXPECT_EQ(wide.grad().sum().item<double>(), 21.0 * absent.logical_not().any(1).sum().item<double>()) << "each maximum has one source";
+    EXPECT_EQ(wide.grad().sum().item<double>(), 21.0 * absent.logical_not().any(1).sum().item<double>())
+        << "each maximum has one source";
     EXPECT_LT(gradient_error(x, [&] { return propagate_max(adjacency, x); }), 1e-8);
   }
 }
@@ -240,19 +248,22 @@ TEST(PropagateMax, TheFirstOfEqualsHasTheGradientOnce) {
 }
 
 // Attention by a dense formula, [targets, sources + 1 (own), heads].
-torch::Tensor dense_attention(const MessageBlock& block, const torch::Tensor& x, const torch::Tensor& target, const torch::Tensor& source,
-                              bool self, const torch::Tensor& keep) {
+torch::Tensor dense_attention(const MessageBlock& block, const torch::Tensor& x, const torch::Tensor& target,
+                              const torch::Tensor& source, bool self, const torch::Tensor& keep) {
   const torch::Tensor own = own_matrix(block);
   const torch::Tensor own_source = at::matmul(own, source), own_x = at::einsum("vu,uhw->vhw", {own, x});
-  const torch::Tensor scores = at::leaky_relu(at::cat({target.unsqueeze(1) + source.unsqueeze(0), (target + own_source).unsqueeze(1)}, 1), 0.2);
-  const torch::Tensor present = at::cat({dense_matrix(block).ne(0), at::full({block.targets, 1}, self, torch::kBool)}, 1).unsqueeze(2);
+  const torch::Tensor scores =
+      at::leaky_relu(at::cat({target.unsqueeze(1) + source.unsqueeze(0), (target + own_source).unsqueeze(1)}, 1), 0.2);
+  const torch::Tensor present =
+      at::cat({dense_matrix(block).ne(0), at::full({block.targets, 1}, self, torch::kBool)}, 1).unsqueeze(2);
   torch::Tensor attention = at::softmax(scores.masked_fill(present.logical_not(), -1e9), 1) * present;
   int64_t row = 0;
   for (int64_t v = 0; keep.defined() && v < block.targets; ++v) {
     for (int64_t e = block.offsets[v]; e < block.offsets[v + 1]; ++e, ++row) attention[v][block.neighbours[e]] *= keep[row];
     if (self) attention[v][block.sources] *= keep[block.neighbours.size() + v];
   }
-  return at::einsum("vuh,uhw->vhw", {attention.narrow(1, 0, block.sources), x}) + attention.select(1, block.sources).unsqueeze(2) * own_x;
+  return at::einsum("vuh,uhw->vhw", {attention.narrow(1, 0, block.sources), x}) +
+         attention.select(1, block.sources).unsqueeze(2) * own_x;
 }
 
 TEST(PropagateAttention, IsTheDenseFormula) {
@@ -279,7 +290,8 @@ TEST(PropagateAttention, Gradients) {
     if (toy.sources > 100) continue;  // differences take long, and the sums are tested above
     const auto adjacency = toy_adjacency(toy);
     for (const bool self : {false, true}) {
-      torch::Tensor x = numbers({toy.sources, 2, 3}), target = numbers({toy.targets, 2}, 11), source = numbers({toy.sources, 2}, 12);
+      torch::Tensor x = numbers({toy.sources, 2, 3}), target = numbers({toy.targets, 2}, 11),
+                    source = numbers({toy.sources, 2}, 12);
       const torch::Tensor keep = numbers({adjacency->edges() + (self ? toy.targets : 0), 2}, 13);
       const auto f = [&] { return propagate_attention(adjacency, x, target, source, 0.2, self, keep); };
       if (adjacency->edges() == 0 && !self) {

@@ -49,7 +49,9 @@ inline std::shared_ptr<const MessageBlock> reference_block() {
   return block;
 }
 
-inline std::shared_ptr<const Adjacency> reference_adjacency() { return Adjacency::of(reference_block(), torch::kCPU, torch::kFloat64); }
+inline std::shared_ptr<const Adjacency> reference_adjacency() {
+  return Adjacency::of(reference_block(), torch::kCPU, torch::kFloat64);
+}
 
 // The same numbers stored sparse.
 inline std::shared_ptr<const Adjacency> sparse_rows(const torch::Tensor& dense) {
@@ -83,9 +85,14 @@ inline ReferenceKind reference_kind(const std::string& name) {
 
 // Puts the reference's weights under our names; `prefix`: of the convolution within the module.
 inline void set_weights(torch::nn::Module& module, const std::string& prefix, const nlohmann::json& weights) {
-  static const std::map<std::string, std::string> ours = {
-      {"weight", "weight"},         {"bias", "bias"},         {"neighbour_weight", "weight_neighbour"}, {"root_weight", "weight_root"},
-      {"pool_weight", "weight_pool"}, {"pool_bias", "bias_pool"}, {"target", "attention_target"},       {"source", "attention_source"}};
+  static const std::map<std::string, std::string> ours = {{"weight", "weight"},
+                                                          {"bias", "bias"},
+                                                          {"neighbour_weight", "weight_neighbour"},
+                                                          {"root_weight", "weight_root"},
+                                                          {"pool_weight", "weight_pool"},
+                                                          {"pool_bias", "bias_pool"},
+                                                          {"target", "attention_target"},
+                                                          {"source", "attention_source"}};
   torch::NoGradGuard no_grad;
   auto parameters = module.named_parameters();
   for (const auto& [name, value] : weights.items()) {

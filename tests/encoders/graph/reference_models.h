@@ -7,7 +7,9 @@
 
 namespace l0gm::testing_tools {
 
-inline Norm norm_named(const std::string& name) { return name == "batch" ? Norm::batch : name == "layer" ? Norm::layer : Norm::none; }
+inline Norm norm_named(const std::string& name) {
+  return name == "batch" ? Norm::batch : name == "layer" ? Norm::layer : Norm::none;
+}
 
 inline std::shared_ptr<GraphEncoder> reference_encoder(const nlohmann::json& model) {
   const ReferenceKind made = reference_kind(model["kind"]);
@@ -33,7 +35,8 @@ inline std::shared_ptr<GraphEncoder> reference_encoder(const nlohmann::json& mod
       const std::string theirs = std::string("norm_") + name;
       if (weights.contains(theirs)) parameters["norm" + number + "." + name].set_data(reference_tensor(weights[theirs]));
     }
-    if (weights.contains("residual_weight")) parameters["residual" + number].set_data(reference_tensor(weights["residual_weight"]));
+    if (weights.contains("residual_weight"))
+      parameters["residual" + number].set_data(reference_tensor(weights["residual_weight"]));
   }
   encoder->eval();
   return encoder;

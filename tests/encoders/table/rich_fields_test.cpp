@@ -66,7 +66,8 @@ TEST(RichFields, PeriodicEqualsItsDefinition) {
       double wanted = rich.parameter("periodic.starts")[0][d].item<double>();
       for (int64_t k = 0; k < PeriodicRows::frequencies; ++k) {
         const double angle = 2 * std::numbers::pi * frequency[k].item<double>() * slope;
-        wanted += std::sin(angle) * map[k][d].item<double>() + std::cos(angle) * map[PeriodicRows::frequencies + k][d].item<double>();
+        wanted +=
+            std::sin(angle) * map[k][d].item<double>() + std::cos(angle) * map[PeriodicRows::frequencies + k][d].item<double>();
       }
       EXPECT_NEAR(rich.field(8)[row][d].item<double>(), wanted, 1e-5) << row;
     }

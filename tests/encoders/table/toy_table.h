@@ -58,7 +58,8 @@ inline EncodedTable toy_rows() {
   return table;
 }
 
-// The same with all that a table can have: columns of every kind, a field of several values, statistics of a column and of a pair.
+// The same with all that a table can have: columns of every kind, a field of several values, statistics of a column and of a
+// pair.
 inline Schema rich_schema() {
   Schema schema = toy_schema();
   const auto column = [&](const std::string& name, ColumnType type) {
@@ -83,7 +84,8 @@ inline Schema rich_schema() {
   const auto statistic = [&](int64_t first, int64_t second, const std::string& name) {
     schema.statistics.push_back({first, second, {}, {}, {}});
     for (const int64_t of_class : {1, -1}) {
-      Field& field = add(name + (of_class < 0 ? ": rows" : ": odds"), schema.fields[static_cast<size_t>(first)].column, FieldKind::statistic);
+      Field& field = add(name + (of_class < 0 ? ": rows" : ": odds"), schema.fields[static_cast<size_t>(first)].column,
+                         FieldKind::statistic);
       field.statistic = static_cast<int64_t>(schema.statistics.size()) - 1;
       field.of_class = of_class;
     }
@@ -96,18 +98,23 @@ inline Schema rich_schema() {
 // toy_rows() with codes and slopes for the further fields: exact age, user, two tags, phase; colour's and the pair's statistics.
 inline EncodedTable rich_rows() {
   const EncodedTable plain = toy_rows();
-  const std::vector<int32_t> codes = {2, 1, 2, 3, 1,  3, 2, 2, 0, 1,  1, 3, 0, 0, 1,  2, 0, 4, 2, 0,  3, 1, 3, 0, 1,  2, 2, 2, 4, 1};
-  const std::vector<float> slopes = {0, 0, .5F, .5F, -1, 0, 0, 1, 0, .25F, 0, 0, 1, 0, 2, 0, 0, .5F, .5F, 0, 0, 0, 1, 0, .5F, 0, 0, .5F, .5F, 1};
+  const std::vector<int32_t> codes = {2, 1, 2, 3, 1, 3, 2, 2, 0, 1, 1, 3, 0, 0, 1, 2, 0, 4, 2, 0, 3, 1, 3, 0, 1, 2, 2, 2, 4, 1};
+  const std::vector<float> slopes = {0, 0, .5F, .5F, -1, 0, 0, 1, 0, .25F, 0, 0, 1,   0,   2,
+                                     0, 0, .5F, .5F, 0,  0, 0, 1, 0, .5F,  0, 0, .5F, .5F, 1};
   EncodedTable table = plain;
   table.codes.clear();
   table.slopes.clear();
   table.code_slots = 10;
   table.slope_slots = 14;
   for (size_t row = 0; row < 6; ++row) {
-    table.codes.insert(table.codes.end(), plain.codes.begin() + static_cast<int64_t>(row) * 5, plain.codes.begin() + static_cast<int64_t>(row) * 5 + 5);
-    table.codes.insert(table.codes.end(), codes.begin() + static_cast<int64_t>(row) * 5, codes.begin() + static_cast<int64_t>(row) * 5 + 5);
-    table.slopes.insert(table.slopes.end(), plain.slopes.begin() + static_cast<int64_t>(row) * 5, plain.slopes.begin() + static_cast<int64_t>(row) * 5 + 5);
-    table.slopes.insert(table.slopes.end(), slopes.begin() + static_cast<int64_t>(row) * 5, slopes.begin() + static_cast<int64_t>(row) * 5 + 5);
+    table.codes.insert(table.codes.end(), plain.codes.begin() + static_cast<int64_t>(row) * 5,
+                       plain.codes.begin() + static_cast<int64_t>(row) * 5 + 5);
+    table.codes.insert(table.codes.end(), codes.begin() + static_cast<int64_t>(row) * 5,
+                       codes.begin() + static_cast<int64_t>(row) * 5 + 5);
+    table.slopes.insert(table.slopes.end(), plain.slopes.begin() + static_cast<int64_t>(row) * 5,
+                        plain.slopes.begin() + static_cast<int64_t>(row) * 5 + 5);
+    table.slopes.insert(table.slopes.end(), slopes.begin() + static_cast<int64_t>(row) * 5,
+                        slopes.begin() + static_cast<int64_t>(row) * 5 + 5);
     for (int k = 0; k < 4; ++k) table.slopes.push_back(0.3F * static_cast<float>(k) - 0.1F * static_cast<float>(row));
   }
   return table;

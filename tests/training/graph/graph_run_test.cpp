@@ -30,10 +30,11 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 // 300 nodes, 180 of them for training; two layers of 16 channels. Full: 12 steps, by neighbours: 96.
 Config graph_config(const Settings& assignments = {}) {
   const TemporaryFolder folder;
-  const auto path = folder.write("graph.toml",
-                                 "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nhidden = 16\ndepth = 2\n"
-                                 "[graph]\nheads = 2\nblocks = 8\nfanout = [4, 3]\nlayer_nodes = 60\nsampler_threads = 1\n"
-                                 "[train]\nepochs = 12\nbatch = 24\nlr = 0.01\nevaluate_every = 2\ncheckpoint_every = 3\nema = 0.5\n");
+  const auto path =
+      folder.write("graph.toml",
+                   "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nhidden = 16\ndepth = 2\n"
+                   "[graph]\nheads = 2\nblocks = 8\nfanout = [4, 3]\nlayer_nodes = 60\nsampler_threads = 1\n"
+                   "[train]\nepochs = 12\nbatch = 24\nlr = 0.01\nevaluate_every = 2\ncheckpoint_every = 3\nema = 0.5\n");
   return read_config(path, assignments);
 }
 
@@ -77,8 +78,9 @@ TEST_F(GraphRun, LeavesACompleteFolder) {
   for (const auto& entry : fs::recursive_directory_iterator(out())) {
     if (entry.is_regular_file()) files.insert(fs::relative(entry.path(), out()).string());
   }
-  EXPECT_EQ(files, (std::set<std::string>{"run.json", "config.toml", "schema.json", "metrics.jsonl", "summary.json", "environment.json",
-                                          "lock", "checkpoint/state.safetensors", "checkpoint/best.safetensors", "predictions/valid.csv"}));
+  EXPECT_EQ(files, (std::set<std::string>{"run.json", "config.toml", "schema.json", "metrics.jsonl", "summary.json",
+                                          "environment.json", "lock", "checkpoint/state.safetensors",
+                                          "checkpoint/best.safetensors", "predictions/valid.csv"}));
   EXPECT_EQ(nlohmann::json::parse(read_file(out() / "summary.json"))["steps"], 12);
   const Predictions valid = read_predictions(out() / "predictions/valid.csv");
   EXPECT_NO_THROW(check_predictions(valid));
@@ -122,7 +124,8 @@ TEST_F(GraphRun, OneSeedOneResultWhateverTheSampler) {
     Settings other = wanted;
     other.push_back("train.seed=1");
     train_run(graph_config(other), out(name + " 3"));
-    EXPECT_NE(read_file(out(name + " 3") / "predictions/valid.csv"), read_file(out(name + " 1") / "predictions/valid.csv")) << sampler;
+    EXPECT_NE(read_file(out(name + " 3") / "predictions/valid.csv"), read_file(out(name + " 1") / "predictions/valid.csv"))
+        << sampler;
   }
 }
 
@@ -169,14 +172,13 @@ TEST_P(ResumedGraphRun, AKilledRunEndsAsAnUndisturbedOne) {
   EXPECT_EQ(differences(result_of(out("whole")), result_of(out("killed"))), std::vector<std::string>{});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Training, ResumedGraphRun,
-    testing::Values(Settings{"gate.target_active=0.25"},
-                    Settings{"gate.target_active=0.25", "graph.sampler=neighbour", "graph.last_norm=batch"},
-                    Settings{"graph.drop_edge=0.3", "graph.norm=batch", "gate.k=5"},
-                    Settings{"gate.attach=input", "gate.logits=static", "gate.k=8", "schedule.warmup=0.4"},
-                    Settings{"graph.sampler=neighbour", "model.name=mlp", "gate.unit=none", "train.ema=0"}),
-    [](const auto& settings) { return "Number" + std::to_string(settings.index); });
+INSTANTIATE_TEST_SUITE_P(Training, ResumedGraphRun,
+                         testing::Values(Settings{"gate.target_active=0.25"},
+                                         Settings{"gate.target_active=0.25", "graph.sampler=neighbour", "graph.last_norm=batch"},
+                                         Settings{"graph.drop_edge=0.3", "graph.norm=batch", "gate.k=5"},
+                                         Settings{"gate.attach=input", "gate.logits=static", "gate.k=8", "schedule.warmup=0.4"},
+                                         Settings{"graph.sampler=neighbour", "model.name=mlp", "gate.unit=none", "train.ema=0"}),
+                         [](const auto& settings) { return "Number" + std::to_string(settings.index); });
 
 TEST_F(GraphRun, TargetsAreMetExactly) {
   EXPECT_EQ(open_units(trained({"gate.target_active=0.25"}, "dimension")), 4);
@@ -195,9 +197,11 @@ TEST_F(GraphRun, StaticMasksKeepTheirSize) {
     for (const char* by : {"gradient", "magnitude", "random"}) {
       const std::string name = std::string(attach) + " " + by;
       const LoadedGraph run = trained({"gate.logits=static", "gate.target_active=0.25", std::string("gate.static_by=") + by,
-                                       std::string("gate.attach=") + attach, "schedule.warmup=0.2", "train.evaluate_every=1"}, name);
+                                       std::string("gate.attach=") + attach, "schedule.warmup=0.2", "train.evaluate_every=1"},
+                                      name);
       EXPECT_EQ(open_units(run), run.model->sites()[0]->gate->units() / 4) << name;
-      for (const auto& line : metrics_of(out(name))) EXPECT_EQ(line["active_fraction"], line["phase"] == "warmup" ? 1 : 0.25) << name;
+      for (const auto& line : metrics_of(out(name)))
+        EXPECT_EQ(line["active_fraction"], line["phase"] == "warmup" ? 1 : 0.25) << name;
     }
   }
 }
@@ -231,7 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& settings) { return "Number" + std::to_string(settings.index); });
 
 // A graph of files in `folder`; `label` and the number of nodes are the user's.
-Config own_graph(const TemporaryFolder& folder, int nodes, const std::function<std::string(int)>& label, const Settings& settings) {
+Config own_graph(const TemporaryFolder& folder, int nodes, const std::function<std::string(int)>& label,
+                 const Settings& settings) {
   std::string edges = "from,to\n", features = "node,x,y\n", labels = "node,label\n";
   for (int i = 0; i < nodes; ++i) {
     edges += std::to_string(i) + "," + std::to_string((i * 7 + 3) % nodes) + "\n";
@@ -240,7 +245,8 @@ Config own_graph(const TemporaryFolder& folder, int nodes, const std::function<s
   }
   Settings all = {"data.edges=" + folder.write("edges.csv", edges).string(),
                   "data.features=" + folder.write("features.csv", features).string(),
-                  "data.labels=" + folder.write("labels.csv", labels).string(), "graph.cache=" + (folder.path() / "cache").string()};
+                  "data.labels=" + folder.write("labels.csv", labels).string(),
+                  "graph.cache=" + (folder.path() / "cache").string()};
   all.insert(all.end(), settings.begin(), settings.end());
   const auto path = folder.write("own.toml", "[data]\nsource = 'graph'\n[model]\nhidden = 8\n[train]\nepochs = 20\nlr = 0.005\n");
   return read_config(path, all);
@@ -263,7 +269,8 @@ TEST_F(GraphRun, BalancedClassesWeighTheSame) {
 TEST_F(GraphRun, ClassesAreNeededForNodesAlone) {
   Watcher watcher;
   const auto one = [](int) { return "same"; };
-  EXPECT_TRUE(contains(message_of<UserError>([&] { train_run(own_graph(folder_, 40, one, {}), out(), watcher); }), "one class, 'same'"));
+  EXPECT_TRUE(
+      contains(message_of<UserError>([&] { train_run(own_graph(folder_, 40, one, {}), out(), watcher); }), "one class, 'same'"));
   Settings parts;
   for (const auto& [part, first] : {std::pair("train", 0), std::pair("valid", 20), std::pair("test", 30)}) {
     std::string nodes = "node\n";
@@ -271,7 +278,8 @@ TEST_F(GraphRun, ClassesAreNeededForNodesAlone) {
     parts.push_back(std::string("data.") + part + "=" + folder_.write(std::string(part) + ".csv", nodes).string());
   }
   const auto none = [](int) { return ""; };
-  EXPECT_TRUE(contains(message_of<UserError>([&] { train_run(own_graph(folder_, 40, none, parts), out(), watcher); }), "has no class among its labels"));
+  EXPECT_TRUE(contains(message_of<UserError>([&] { train_run(own_graph(folder_, 40, none, parts), out(), watcher); }),
+                       "has no class among its labels"));
   EXPECT_NO_THROW(train_run(own_graph(folder_, 40, one, {"graph.task=links", "train.batch=8", "train.epochs=5"}), out("links")));
 }
 

@@ -144,7 +144,8 @@ TEST(GraphTask, AFullStepSeesTheTrainingNodes) {
     const bool ahead = kind.name == ModelName::gcn || (kind.name == ModelName::sage && kind.aggregate == Aggregate::mean);
     EXPECT_EQ(batch->propagated.defined(), ahead) << kind.text() << ": 6 attributes, 8 channels";
     const torch::Tensor seen = infer(*made.model, hardened_gates, *batch, 0);
-    EXPECT_LT(apart(seen, logits_of(*made.model, *whole_batch(graph, 2)).index_select(0, at::tensor(graph.train, torch::kInt64))), exact);
+    EXPECT_LT(apart(seen, logits_of(*made.model, *whole_batch(graph, 2)).index_select(0, at::tensor(graph.train, torch::kInt64))),
+              exact);
   }
 }
 
@@ -168,7 +169,8 @@ TEST(GraphTask, DroppedEdgesAreOthersEveryEpoch) {
   options.graph.drop_edge = 0;
   const auto full = taken(*make_task(graph, options).task, 0, 0);
   for (size_t i = 0; i < full->blocks.size(); ++i) {
-    EXPECT_TRUE(at::equal(none->blocks[i]->offsets, full->blocks[i]->offsets)) << "the same rows as without it: batch norm reads no others";
+    EXPECT_TRUE(at::equal(none->blocks[i]->offsets, full->blocks[i]->offsets))
+        << "the same rows as without it: batch norm reads no others";
     EXPECT_TRUE(at::equal(none->blocks[i]->neighbours, full->blocks[i]->neighbours));
   }
 }
@@ -265,7 +267,8 @@ TEST(GraphTask, StatisticsUnderSamplingAreThoseOfAFullPass) {
       step(sampled, 0, 0);
       const Predictions found = sampled.task->predict(*sampled.model, hardened_gates, "valid");
       EXPECT_EQ(found.rows, expected.rows);
-      for (size_t i = 0; i < expected.probabilities.size(); ++i) EXPECT_NEAR(found.probabilities[i], expected.probabilities[i], exact);
+      for (size_t i = 0; i < expected.probabilities.size(); ++i)
+        EXPECT_NEAR(found.probabilities[i], expected.probabilities[i], exact);
       for (const auto& item : full.model->named_parameters()) {
         EXPECT_LT(apart(sampled.model->named_parameters()[item.key()], item.value()), exact) << kind.text() << " " << item.key();
       }
@@ -294,7 +297,8 @@ TEST(GraphTask, ItCanBeAskedToPredictBeforeItTrains) {
     EXPECT_EQ(step(asked, 0, 0), step(fresh, 0, 0)) << kind.text();
     for (const auto& item : fresh.model->named_parameters()) {
       if (!item.value().grad().defined()) continue;
-      EXPECT_TRUE(at::equal(asked.model->named_parameters()[item.key()].grad(), item.value().grad())) << kind.text() << " " << item.key();
+      EXPECT_TRUE(at::equal(asked.model->named_parameters()[item.key()].grad(), item.value().grad()))
+          << kind.text() << " " << item.key();
     }
   }
 }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t attributes = 16;
 
-// Pairs in the same of `communities` are linked by one chance, others by another. Attributes are noise: all there is to learn is the structure.
+// Pairs in the same of `communities` are linked by one chance, others by another. Attributes are noise: all there is to learn is
+// the structure.
 Graph make_graph(int64_t nodes, int64_t communities, double inside, double outside, uint64_t seed) {
   RandomStream random(seed);
   Graph graph;
@@ -56,7 +57,8 @@ class LinkTasks : public testing::Test {
     std::vector<std::string> names;
     for (int64_t i = 0; i < attributes; ++i) names.push_back(std::to_string(i));
     model_ = make_graph_model({names, {}, {1, 1}}, options_, gate_, seed);
-    task_ = std::make_unique<LinkTask>(graph, options_.graph, options_.link, batch, seed, split_seed, model_, torch::kCPU, torch::kFloat32);
+    task_ = std::make_unique<LinkTask>(graph, options_.graph, options_.link, batch, seed, split_seed, model_, torch::kCPU,
+                                       torch::kFloat32);
   }
   std::shared_ptr<GraphBatch> batch(int64_t epoch, int64_t index) const {
     return std::dynamic_pointer_cast<GraphBatch>(task_->training_batch(epoch, index));
@@ -91,8 +93,8 @@ std::vector<Link> pairs_in(const torch::Tensor& pairs, int64_t begin, int64_t en
 
 std::set<Link> links_in(const Adjacency& block) {
   std::set<Link> links;
-  const auto *offsets = block.offsets.const_data_ptr<int64_t>();
-  const auto *heard = block.neighbours.const_data_ptr<int32_t>();
+  const auto* offsets = block.offsets.const_data_ptr<int64_t>();
+  const auto* heard = block.neighbours.const_data_ptr<int32_t>();
   for (int32_t v = 0; v < block.targets(); ++v) {
     for (int64_t e = offsets[v]; e < offsets[v + 1]; ++e) links.insert({std::min(v, heard[e]), std::max(v, heard[e])});
   }

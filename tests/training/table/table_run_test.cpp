@@ -103,9 +103,8 @@ TEST_F(TableRun, OneSeedOneResult) {
 
 TEST_F(TableRun, ALearningRateThatExplodesIsTheUsersMistake) {
   for (const char* batch : {"train.batch=64", "train.batch=1000"}) {  // within an epoch, and with one step an epoch
-    const std::string message = message_of<UserError>([&] {
-      train(tiny_config({"train.lr=1e30", "train.clip=0", "train.epochs=12", batch}), out(batch));
-    });
+    const std::string message = message_of<UserError>(
+        [&] { train(tiny_config({"train.lr=1e30", "train.clip=0", "train.epochs=12", batch}), out(batch)); });
     EXPECT_TRUE(contains(message, "training stopped at step")) << message;
     EXPECT_TRUE(contains(message, "Lower train.lr (now 1e+30)")) << message;
     EXPECT_FALSE(fs::exists(out(batch) / "checkpoint/best.safetensors"));

@@ -40,9 +40,11 @@ __global__ void __launch_bounds__(threads) norm_rows_kernel(DeviceRowNorm s) {
   for (int p = 0; p < parts; ++p) {
     const int64_t channel = first + p * step;
     if (channel >= s.width) continue;
-    const float4 v = values[p], w = __ldg(reinterpret_cast<const float4*>(s.weight + channel)), b = __ldg(reinterpret_cast<const float4*>(s.bias + channel));
+    const float4 v = values[p], w = __ldg(reinterpret_cast<const float4*>(s.weight + channel)),
+                 b = __ldg(reinterpret_cast<const float4*>(s.bias + channel));
     const auto out = [scale](float value, float times, float plus) { return fmaxf(fmaf(value * scale, times, plus), 0.0F); };
-    *reinterpret_cast<float4*>(s.y + row * s.width + channel) = {out(v.x, w.x, b.x), out(v.y, w.y, b.y), out(v.z, w.z, b.z), out(v.w, w.w, b.w)};
+    *reinterpret_cast<float4*>(s.y + row * s.width + channel) = {out(v.x, w.x, b.x), out(v.y, w.y, b.y), out(v.z, w.z, b.z),
+                                                                 out(v.w, w.w, b.w)};
   }
 }
 

@@ -40,8 +40,8 @@ __device__ __forceinline__ void store(const float (&from)[count], float* to) {
   }
 }
 
-// A group of `lanes` threads sums one row, each of them `parts` times `count` neighbouring channels, `lanes * count` apart. `factors`: a
-// neighbour's row has one, of its edge or its own.
+// A group of `lanes` threads sums one row, each of them `parts` times `count` neighbouring channels, `lanes * count` apart.
+// `factors`: a neighbour's row has one, of its edge or its own.
 template <class Message, int lanes, int parts, int count, bool factors>
 __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message> s, int64_t first_channel) {
   const int lane = threadIdx.x % lanes;
@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
 #pragma unroll
-          for (int j = 0; j < count; ++j) sum[p][j] = factors ? fmaf(times[k], rows[k][p][j], sum[p][j]) : sum[p][j] + rows[k][p][j];
+          for (int j = 0; j < count; ++j)
+            sum[p][j] = factors ? fmaf(times[k], rows[k][p][j], sum[p][j]) : sum[p][j] + rows[k][p][j];
         }
       }
     }
@@ -108,7 +109,8 @@ __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message
 template <class Message, int lanes, int parts, int count>
 void launch(const DeviceRowSums<Message>& sums, cudaStream_t stream) {
   const int64_t blocks = (sums.rows * lanes + threads - 1) / threads;
-  const auto kernel = sums.weights || sums.source ? sum_rows_kernel<Message, lanes, parts, count, true> : sum_rows_kernel<Message, lanes, parts, count, false>;
+  const auto kernel = sums.weights || sums.source ? sum_rows_kernel<Message, lanes, parts, count, true>
+                                                  : sum_rows_kernel<Message, lanes, parts, count, false>;
   for (int64_t channel = 0; channel < sums.width; channel += static_cast<int64_t>(lanes) * parts * count) {
     kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(sums, channel);
   }
