@@ -17,7 +17,20 @@ l0gm_header_part(TOML toml++/toml.h libtomlplusplus-dev)
 l0gm_header_part(JSON nlohmann/json.hpp nlohmann-json3-dev)
 l0gm_header_part(FMT fmt/format.h libfmt-dev)
 l0gm_header_part(HIGHWAY hwy/highway.h libhwy-dev)
-target_compile_definitions(l0gm_parts INTERFACE FMT_HEADER_ONLY TOML_HEADER_ONLY=1)
+target_compile_definitions(l0gm_parts INTERFACE TOML_HEADER_ONLY=1)
+
+# fmt's own functions are compiled once (src/base/fmt_library.cpp), where that file fits the installed version; else in every file.
+if(NOT DEFINED L0GM_FMT_COMPILED)
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/fmt_try.cpp "#include <fmt/format.h>\nint main() {\n"
+    "  return static_cast<int>(fmt::format(\"{} {:.3f} {} {:e} {}\", 1, 2.5, 3.25F, 1e-9, \"x\").size());\n}\n")
+  try_compile(L0GM_FMT_COMPILED ${CMAKE_BINARY_DIR}/fmt_try
+    SOURCES ${CMAKE_BINARY_DIR}/generated/fmt_try.cpp ${PROJECT_SOURCE_DIR}/src/base/fmt_library.cpp
+    CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${L0GM_FMT_INCLUDE}" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+endif()
+if(NOT L0GM_FMT_COMPILED)
+  message(STATUS "src/base/fmt_library.cpp does not fit this fmt: its functions are compiled in every file, which takes longer")
+  target_compile_definitions(l0gm_parts INTERFACE FMT_HEADER_ONLY)
+endif()
 
 # Libraries: a missing one switches off what needs it, with a message at run time.
 function(l0gm_library_part name header library definition package)

@@ -14,7 +14,7 @@ target_link_options(l0gm_runtime_shared PRIVATE -Wl,--as-needed -Wl,--gc-section
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/l0gm)
 install(TARGETS l0gm_runtime_shared EXPORT l0gmRuntimeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(EXPORT l0gmRuntimeTargets NAMESPACE l0gm:: DESTINATION ${package} COMPONENT runtime)
-install(FILES include/l0gm/api.h include/l0gm/error.h include/l0gm/runtime.h include/l0gm/c_api.h
+install(FILES include/l0gm/api.h include/l0gm/error.h include/l0gm/input_counts.h include/l0gm/runtime.h include/l0gm/c_api.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/l0gm COMPONENT runtime)
 # The Python package carries the library beside its module.
 install(FILES $<TARGET_FILE:l0gm_runtime_shared> DESTINATION l0gm RENAME libl0gm_runtime.so COMPONENT python EXCLUDE_FROM_ALL)

@@ -42,6 +42,7 @@ WITHOUT_TORCH = {"base", "metrics", "run", "encode", "data", "runtime", "serving
 PUBLIC_HEADERS: dict[str, str] = {
     "l0gm/api.h": "base",
     "l0gm/error.h": "base",
+    "l0gm/input_counts.h": "base",
     "l0gm/options.h": "base",
     "l0gm/runtime.h": "runtime",
     "l0gm/c_api.h": "runtime",

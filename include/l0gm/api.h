@@ -1,6 +1,8 @@
+// Marks what the shared libraries export; all other symbols are hidden.
+//   class L0GM_API CompactModel { … };
+//   L0GM_API int version();
 #pragma once
 
-// What a shared library shows to those who link it; everything else of ours is hidden.
 #if defined(__GNUC__)
 #define L0GM_API __attribute__((visibility("default")))
 #else

@@ -1,3 +1,6 @@
+// A differentiable calibration term for the loss of a LibTorch model.
+//   const torch::Tensor log_probabilities = torch::log_softmax(logits, 1);
+//   loss = torch::nll_loss(log_probabilities, targets) + 0.3 * coupling_loss(CouplingKind::mmce, log_probabilities, targets);
 #pragma once
 
 #include <torch/types.h>

@@ -1,3 +1,6 @@
+// The error that every part of l0gm throws for wrong input, with a message for the user.
+//   try { model = l0gm::CompactModel::load(path); }
+//   catch (const l0gm::UserError& error) { std::cerr << error.what() << '\n'; return 2; }
 #pragma once
 
 #include <stdexcept>
@@ -7,8 +10,8 @@
 
 namespace l0gm {
 
-// The user's mistake: what was found, what was wanted and what to do. The command line exits with code 2.
-// Everything else that is thrown is our mistake (or the machine's) and exits with code 1.
+// A mistake in input, options or files. The message says what was found, what was wanted and what to do. The command line exits
+// with code 2. Any other exception is a bug or a failure of the machine and exits with code 1.
 class L0GM_API UserError : public std::runtime_error {
  public:
   explicit UserError(const std::string& message) : std::runtime_error(message) {}

@@ -1,3 +1,7 @@
+// The options of a gate, as in the section [gate] of a configuration.
+//   GateOptions options;
+//   options.target_active = 0.125;  // keep 12.5 % of the units open
+//   resolve_control(options, false);  // l0gm/gate_control.h: target_active implies control = target
 #pragma once
 
 #include <optional>

@@ -1,3 +1,7 @@
+// One forward pass through a model with gates: applies each gate and records the result for the loss and the control.
+//   GateSite site{"interface", HardConcrete(options, torch::ones({width})), {}, {}};
+//   GatePass pass(schedule.at(progress), seed, step, example_ids);
+//   auto logits = head(pass.apply(site, encoder(x)));
 #pragma once
 
 #include <functional>
@@ -8,23 +12,24 @@
 
 namespace l0gm {
 
-// A place in a model where units can be opened or closed. Control, objective, report and compaction know nothing else of a model.
+// A place in a model where units can be opened or closed. Control, objective, report and compaction depend only on its sites.
 struct GateSite {
   std::string name;  // "interface"
   HardConcrete gate{nullptr};
   torch::Tensor index;                            // groups: the unit of each dimension; else undefined
   std::function<std::string(int64_t)> unit_name;  // on demand: sites can have millions of units
+  bool at_interface = false;                      // all that the head reads passes here
 };
 
-// One forward pass: where training stands, which draw, which examples. It remembers what each site did, so that expected cost and
-// open probabilities are asked of the pass and not of hidden state.
+// One forward pass: the state of training, the noise and the examples. It records the result of each site, so that expected cost
+// and open probabilities come from the pass and not from hidden state.
 class GatePass {
  public:
   GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids);
   static GatePass evaluation(GateState state, torch::Tensor example_ids) { return {state, 0, 0, std::move(example_ids)}; }
 
-  // `index`: fine units, [examples, width]; else the site's own. `ids`: what keys the noise where rows are not the examples
-  // (inside an encoder); undefined: the examples' own.
+  // `index`: fine units, [examples, width]; else the site's own. `ids`: keys of the noise if the rows are not the examples
+  // (inside an encoder); undefined: the example ids.
   torch::Tensor apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index = {},
                       const torch::Tensor& ids = {});
   // Dropout by the same counter-based numbers, so that a resumed run and a split batch draw the same masks.
@@ -36,14 +41,16 @@ class GatePass {
   struct Record {
     const GateSite* site;
     Gated gated;
-    torch::Tensor representation;  // what came in, detached
-    torch::Tensor probe;  // ones whose gradient tells what closing would do, per dimension, fine units: per element; only
-                          // while ranking units
-    torch::Tensor index;  // the unit of each dimension, or of each element; undefined: one unit per dimension
+    torch::Tensor representation;  // the input, detached
+    torch::Tensor probe;           // ones whose gradient is the effect of closing; per dimension, fine units: per element; only
+                                   // while ranking units
+    torch::Tensor index;           // the unit of each dimension, or of each element; undefined: one unit per dimension
   };
-  const std::vector<Record>& records() const { return records_; }
-  torch::Tensor expected_cost() const;  // over all sites, a scalar; undefined without sites
-  torch::Tensor cost_fraction() const;  // the same as a share of the cost of everything open
+  // What the site did in this pass; nullptr: it was not met (a dense model, a skipped layer).
+  const Record* record(const GateSite& site) const;
+  const Record* interface_record() const;  // of the site at the interface
+  torch::Tensor expected_cost() const;     // over all sites, a scalar; undefined without sites
+  torch::Tensor cost_fraction() const;     // the same as a share of the cost of all units
 
   bool probing = false;  // rank units by gradient (static masks)
 

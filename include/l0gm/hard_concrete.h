@@ -1,3 +1,7 @@
+// A hard concrete gate (Louizos et al. 2018) as a LibTorch module.
+//   HardConcrete gate(GateOptions{}, torch::ones({width}));  // the cost of each unit
+//   auto gated = gate->forward(r, state, draw);
+//   loss = task(head(gated.value)) + lambda * state.ramp * gated.expected_open;
 #pragma once
 
 #include <torch/nn/module.h>
@@ -9,7 +13,7 @@
 
 namespace l0gm {
 
-// Which noise a forward pass uses: a pure function of these numbers, whatever the batch or the number of processes.
+// The noise of a forward pass: a pure function of these numbers, independent of batch and number of processes.
 struct Draw {
   uint64_t seed = 0;
   int64_t step = 0;
@@ -22,19 +26,18 @@ torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device devic
 
 struct Gated {
   torch::Tensor value;             // r times the gates
-  torch::Tensor gates;             // what r was multiplied with; undefined while all are open
+  torch::Tensor gates;             // the factors of r; undefined while all are open
   torch::Tensor logits;            // [units], with instance logits [examples, units]
   torch::Tensor open_probability;  // P(z > 0): [units], with instance logits [examples, units]
   torch::Tensor expected_open;     // sum of cost times P(open), mean over examples: a scalar for the loss
 };
 
-// A hard concrete gate over the units of a representation (Louizos et al. 2018), with the temperature in the schedule's hands.
-//   auto g = gate->forward(r, state, draw);  loss = task(head(g.value)) + lambda * state.ramp * g.expected_open;
-// In training mode gates are sampled; eval() applies the test rule. In Phase::warmup all are open, in Phase::harden both modes
-// apply the test rule to frozen logits. Nothing is remembered between calls.
+// A gate over the units of a representation; the temperature comes from the schedule (GateState). In training mode gates are
+// sampled; eval() applies the test rule. In Phase::warmup all are open, in Phase::harden both modes apply the test rule to frozen
+// logits. No state is kept between calls but the parameters.
 class HardConcreteImpl : public torch::nn::Module {
  public:
-  // `cost`: one price per unit. `width`: dimensions of the representation (needed by instance logits only; 0: as many as units).
+  // `cost`: one per unit. `width`: dimensions of the representation (needed by instance logits only; 0: as many as units).
   HardConcreteImpl(const GateOptions& options, torch::Tensor cost, int64_t width = 0);
 
   // `index` says which unit gates which element of r: undefined = one unit per dimension; [width] = groups; [examples, width] =
@@ -55,7 +58,7 @@ class HardConcreteImpl : public torch::nn::Module {
   torch::Tensor ever_open(const GateState& state) const;
   // The logit above which the test rule opens a unit.
   double open_logit(double tau) const;
-  // Moves logits just so far that the test rule opens exactly the units of `open` (bool, [units]): used by hardening and by
+  // Moves logits just far enough that the test rule opens exactly the units of `open` (bool, [units]). Used by hardening and by
   // masks.
   void force(const torch::Tensor& open, double tau);
 

@@ -1,3 +1,9 @@
+// How a component declares its options: a struct with defaults and one `visit` that names each member once.
+//   struct GateOptions {
+//     double gamma = -0.1;
+//     template <class Visitor> void visit(Visitor& v) { v("gamma", gamma, "lower end of the stretch", below(0.0)); }
+//   };
+// TOML, --set, --help, the reference page, the resolved config and the manifest all read that one declaration.
 #pragma once
 
 #include <array>
@@ -5,12 +11,6 @@
 #include <limits>
 #include <string_view>
 
-// How a component declares its options: a struct with defaults and one `visit` that names each member once.
-//   struct GateOptions {
-//     double gamma = -0.1;
-//     template <class Visitor> void visit(Visitor& v) { v("gamma", gamma, "lower end of the stretch", below(0.0)); }
-//   };
-// TOML, --set, --help, the reference page, the resolved config and the manifest all read that one declaration.
 namespace l0gm {
 
 // The range a number must lie in.

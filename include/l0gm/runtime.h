@@ -1,3 +1,8 @@
+// Serving a compact model (.l0gm) without LibTorch and without Python: link libl0gm_runtime. The same for C: l0gm/c_api.h.
+//   const l0gm::CompactModel model = l0gm::CompactModel::load("adult.l0gm");
+//   std::vector<float> p(model.classes().size());
+//   const std::vector<std::string_view> row = {"39", "State-gov", …};  // as many as model.columns()
+//   model.predict(row, p);
 #pragma once
 
 #include <cstdint>
@@ -9,39 +14,28 @@
 #include <vector>
 
 #include "l0gm/api.h"
+#include "l0gm/input_counts.h"
 
-// Serving a compact model (.l0gm) without LibTorch and without Python: link libl0gm_runtime. The same for C: l0gm/c_api.h.
-//   const l0gm::CompactModel model = l0gm::CompactModel::load("adult.l0gm");
-//   std::vector<float> p(model.classes().size());
-//   const std::vector<std::string_view> row = {"39", "State-gov", …};  // as many as model.columns()
-//   model.predict(row, p);
 namespace l0gm {
 
-// Where a caller's rows hold the model's columns. Made by CompactModel::layout; further columns are skipped.
-// A layout belongs to the model that made it.
+// The positions of the model's columns in a caller's rows. Made by CompactModel::layout; other columns are skipped.
+// Only for the model that made it.
 struct RowLayout {
   int64_t width = 0;               // cells of one row
   std::vector<int32_t> positions;  // per column of the model
 };
 
-// What rows brought that training had not seen, per column of the model; added to what was there.
-struct InputCounts {
-  std::vector<int64_t> unseen;      // cells with a category that is not in the vocabulary (or was too rare)
-  std::vector<int64_t> unreadable;  // not a number though the column is numeric: read as missing
-  std::vector<int64_t> missing;
-};
-
-// Immutable: any number of threads may call it at once. Nothing is allocated after load(), but for what a message of an error
-// needs; of a large model (more than 32 KB of working memory) or with counts from C that holds for as many calls at once as there
-// are cores, at least four: further ones allocate. After fork() a child works with one thread. This header may change with every
-// version; l0gm/c_api.h does not.
+// Immutable: any number of threads may call it at once. Nothing is allocated after load() except for error messages. For a large
+// model (more than 32 KB of working memory), or with counts from C, this holds for as many simultaneous calls as there are cores,
+// at least four; further calls allocate. After fork() a child uses one thread. This header may change with every version;
+// l0gm/c_api.h does not.
 class L0GM_API CompactModel {
  public:
   struct Options {
-    int threads = 1;          // that one call may use for a large batch, the caller's included
-    bool calibrated = false;  // probabilities through the stored calibrator; raw otherwise
+    int threads = 1;          // threads that one call may use for a large batch, including the caller's
+    bool calibrated = false;  // apply the stored calibrator; else raw probabilities
   };
-  // A file that is damaged, forged, of a newer version or no compact model is a UserError (l0gm/error.h) and nothing of it is
+  // A file that is damaged, forged, of a newer version or not a compact model is a UserError (l0gm/error.h); nothing of it is
   // used.
   static CompactModel load(const std::filesystem::path& path, Options options);
   static CompactModel load(const std::filesystem::path& path) { return load(path, Options{}); }
@@ -53,10 +47,10 @@ class L0GM_API CompactModel {
 
   const std::vector<std::string>& columns() const;  // what the model reads, in the order that predict() expects
   const std::vector<std::string>& classes() const;  // the order of the probabilities
-  std::string_view manifest() const;                // JSON: everything the file says about itself but the weights
+  std::string_view manifest() const;                // JSON: the description of the model, all but the weights
   size_t memory_bytes() const;                      // of tables and weights
 
-  // By name; UserError when a column is not among `names`. Order does not matter, further names are ignored.
+  // By name; UserError if a column is not among `names`. The order does not matter, other names are ignored.
   RowLayout layout(std::span<const std::string> names) const;
 
   // Probabilities [rows, classes] of rows of text cells, read as a table file's cells are: trimmed, missing marks, numbers in the

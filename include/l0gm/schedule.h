@@ -1,3 +1,6 @@
+// The schedule of gating over a training run: warm-up, annealing, hardening.
+//   const Schedule schedule(ScheduleOptions{});  // warm-up to .10 of the steps, annealing to .60, hardened to the end
+//   const GateState state = schedule.at(double(step) / steps);
 #pragma once
 
 #include "l0gm/options.h"
@@ -37,19 +40,19 @@ struct ScheduleOptions {
   }
 };
 
-// Where training stands, as far as gates care. The same for every site and every process.
+// The state of training that gates depend on. The same for every site and every process.
 struct GateState {
   Phase phase = Phase::harden;
   double tau = 0.5;
   double ramp = 1;  // share of the way from "all open" to the full price, target or k
-  double keep = 1;  // top-k: share of the units that may pass at all; set by the control
+  double keep = 1;  // top-k: share of the units that may be open; set by GateControl
 };
 
 class Schedule {
  public:
-  explicit Schedule(const ScheduleOptions& options);  // UserError when the phases leave no room for hardening
+  explicit Schedule(const ScheduleOptions& options);  // UserError if warm-up does not end before hardening
   GateState at(double progress) const;                // progress in [0, 1]
-  // Best checkpoint and early stop look at these steps only: else the dense start would always win.
+  // Best checkpoint and early stop consider only these steps: otherwise the dense start would always win.
   bool counts_for_selection(double progress) const;
   const ScheduleOptions& options() const { return options_; }
 

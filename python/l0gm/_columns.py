@@ -1,6 +1,6 @@
-"""What a caller may hand over, taken apart into columns: floats where a column holds numbers, else its distinct texts and who has which.
+"""Splits a caller's rows into columns: floats where a column holds numbers, otherwise its distinct texts and each row's index into them.
 
-A column's distinct values are few even when its rows are millions, so that only they are turned into texts and looked up.
+A column has few distinct values even when it has millions of rows, so only these are converted to texts and looked up.
 """
 
 import math
@@ -25,7 +25,7 @@ Column = np.ndarray | Texts  # an array of integers or of float64 (NaN: missing)
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, pandas' NA and NaT: all that is not equal to itself or says that it cannot tell."""
+    """None, NaN, pandas' NA and NaT: values that are not equal to themselves, or whose comparison has no truth value."""
     if value is None:
         return True
     try:
@@ -35,7 +35,7 @@ def is_missing(value: object) -> bool:
 
 
 def text_of(value: object) -> bytes | None:
-    """As the value stands in a table file. A whole number held as a float (an integer column with missing values is one) has no point."""
+    """The value as written in a table file. An integer held as a float (as in an integer column with missing values) has no decimal point."""
     if is_missing(value):
         return None
     if isinstance(value, bytes):
@@ -48,7 +48,7 @@ def text_of(value: object) -> bytes | None:
 
 
 def exact_floats(values: np.ndarray) -> np.ndarray:
-    """As float64; a shorter float becomes the number that its digits spell: 0.1, and not the nearest float32 to it."""
+    """As float64; a shorter float is converted by its shortest decimal form: 0.1, and not the float32 nearest to it."""
     if values.dtype.kind != "f" or values.dtype.itemsize >= 8:
         return values.astype(np.float64)
     distinct, which = np.unique(values, return_inverse=True)
@@ -67,8 +67,8 @@ def texts_of_objects(values: Iterable[object]) -> Texts:
 
 
 def numbers_of_objects(values: np.ndarray) -> np.ndarray | None:
-    """Numbers when every value is one or missing (lists with None in them arrive as objects); None when there is a text, or a truth
-    value: a table file would say True. Whole numbers stay whole: identifiers can be longer than a float's digits."""
+    """Numbers if every value is a number or missing (lists with None in them arrive as objects); None if there is a text or a bool
+    (written as True in a table file). Integers stay integers: identifiers can have more digits than a float holds."""
     if len(values) and all(isinstance(value, int | np.integer) and not isinstance(value, bool) and -2**63 <= value < 2**63 for value in values):
         return np.array(values.tolist(), dtype=np.int64)
     if not all(isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) or is_missing(value) for value in values):
@@ -77,7 +77,7 @@ def numbers_of_objects(values: np.ndarray) -> np.ndarray | None:
 
 
 def pandas_column(values: Any) -> Column:
-    """Of a pandas Series."""
+    """The column of a pandas Series."""
     kind = values.dtype
     if hasattr(values, "cat"):  # categories are distinct already; code -1 is missing
         texts: list[bytes | None] = [text_of(value) for value in values.cat.categories]
@@ -92,13 +92,13 @@ def pandas_column(values: Any) -> Column:
         found = numbers_of_objects(values.to_numpy())
         if found is not None:
             return found
-    which, distinct = values.factorize()  # quick for texts; missing is -1
+    which, distinct = values.factorize()  # fast for texts; missing is -1
     texts = [text_of(value) for value in distinct]
     return Texts([*texts, None], np.where(which < 0, len(texts), which).astype(np.int64))
 
 
 def plain_column(name: str, values: object) -> Column:
-    """Of anything else that has a length: lists, tuples, numpy arrays."""
+    """The column of any other sequence: lists, tuples, numpy arrays."""
     if hasattr(values, "factorize") and hasattr(values, "dtype") and hasattr(values, "to_numpy"):
         return pandas_column(values)
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence | np.ndarray):
@@ -118,7 +118,7 @@ def plain_column(name: str, values: object) -> Column:
 
 
 class Table:
-    """The caller's columns by name; one is taken apart only when it is asked for."""
+    """The caller's columns by name; a column is converted only when it is requested."""
 
     def __init__(self, given: object) -> None:
         if hasattr(given, "iloc") and hasattr(given, "columns"):
@@ -143,7 +143,7 @@ class Table:
 
 
 def _columns_of_rows(rows: Sequence[object]) -> dict[str, list[object]]:
-    """Of a list of dicts: what one of them lacks is missing."""
+    """The columns of a list of dicts; a key that a dict does not have is a missing value."""
     wrong = next((row for row in rows if not isinstance(row, Mapping)), None)
     if wrong is not None:
         raise Error(f"the list holds a {type(wrong).__name__}; wanted a dict of column and value per row.")

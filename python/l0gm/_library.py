@@ -1,4 +1,4 @@
-"""libl0gm_runtime by its C header (l0gm/c_api.h): where it is found, its functions' types, its errors."""
+"""Loads libl0gm_runtime through its C interface (l0gm/c_api.h): its location, function types and errors."""
 
 import ctypes
 import functools
@@ -11,7 +11,7 @@ ABI_VERSION = 1  # L0GM_ABI_VERSION of the header that the types below are writt
 
 
 class Error(ValueError):
-    """What the library refused, in its own words: what was found, what was wanted, what to do."""
+    """An error of the library or of this package; the message says what was found, what was wanted and what to do."""
 
 
 class Options(ctypes.Structure):
@@ -36,13 +36,13 @@ _FUNCTIONS = {
     "l0gm_layout_free": (None, [_HANDLE]),
     "l0gm_code": (c_int, [_HANDLE, c_size_t, c_char_p, c_size_t, POINTER(c_int32)]),
     "l0gm_predict_numbers": (c_int, [_HANDLE, _HANDLE, POINTER(c_double), c_size_t, POINTER(c_float), POINTER(c_int64)]),
-    # cells and lengths as plain addresses: they are numpy arrays here.
+    # cells and lengths are passed as addresses of numpy arrays.
     "l0gm_predict_text": (c_int, [_HANDLE, _HANDLE, c_void_p, c_void_p, c_size_t, POINTER(c_float), POINTER(c_int64)]),
 }
 
 
 def library_path() -> Path:
-    """The library that is used: $L0GM_RUNTIME_LIBRARY, else beside this package, else that of a checkout's release build."""
+    """The library that is loaded: $L0GM_RUNTIME_LIBRARY, else beside this package, else in the release build of a checkout."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("L0GM_RUNTIME_LIBRARY")
     places = [*([Path(named)] if named else []), package / FILE_NAME, package.parents[1] / "build" / "release" / FILE_NAME]
@@ -74,7 +74,7 @@ def library_version() -> str:
 
 
 def check(status: int) -> None:
-    """Raises the library's own message unless the status says that all is well."""
+    """Raises Error with the library's message unless the status is L0GM_OK."""
     if status != 0:
         message = (library().l0gm_last_error() or b"").decode(errors="replace")
-        raise Error(message or f"the library gave the status {status} and no message")
+        raise Error(message or f"the library returned status {status} without a message")

@@ -1,4 +1,4 @@
-"""A loaded compact model and what it predicts."""
+"""A loaded compact model and its predictions."""
 
 import ctypes
 import json
@@ -13,12 +13,12 @@ import numpy as np
 from ._columns import Column, Table, Texts, texts_of_numbers
 from ._library import Error, Options, check, library
 
-TEXT_ROWS = 65536  # rows that are handed over as text at a time: two addresses per cell are held for them
+TEXT_ROWS = 65536  # rows passed as text per call: each cell takes an address and a length
 
 
 @dataclass
 class Counts:
-    """What rows brought that training had not seen, per column of the model; predict_proba(counts=...) adds to it."""
+    """Counts of cells that training had not seen, per column of the model; predict_proba(counts=...) adds to them."""
     columns: list[str]
     unseen: np.ndarray = field(init=False)      # a category that is not in the vocabulary, or was too rare
     unreadable: np.ndarray = field(init=False)  # not a number though the column is numeric: read as missing
@@ -52,7 +52,7 @@ class Model:
         self._numeric = [bool(self._library.l0gm_column_is_numeric(handle, i)) for i in range(count)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and other processes load the file again: a handle belongs to one object."""
+        """Copies and other processes load the file again, as a handle belongs to one object."""
         return Model, self._made_from
 
     @cached_property
@@ -62,19 +62,19 @@ class Model:
 
     @cached_property
     def _holds_several(self) -> bool:
-        """A column has cells of several values ("a|b"): more than one code can say."""
+        """Whether a column has cells of several values ("a|b"), which one code cannot represent."""
         return any(column["type"] == "multi" for column in self.manifest["schema"]["columns"])
 
     @property
     def memory_bytes(self) -> int:
-        """Of tables and weights."""
+        """The memory of tables and weights, in bytes."""
         return self._library.l0gm_memory_bytes(self._handle)
 
     def is_numeric(self, column: str) -> bool:
         return self._numeric[self._place(column)]
 
     def code(self, column: str, text: str) -> int:
-        """Of a text of a categorical column, for rows of numbers: 0 missing, 1 unseen, 2 ... by vocabulary."""
+        """The code of a text in a categorical column, for rows of numbers: 0 missing, 1 unseen, 2 ... by vocabulary."""
         return self._code(self._place(column), text.encode())
 
     def empty_counts(self) -> Counts:
@@ -85,12 +85,12 @@ class Model:
 
         rows: a pandas DataFrame, a dict of column -> sequence, or a list of dicts: columns by name, in any order, further ones are
         ignored; None, NaN and pandas' NA are missing; texts are read as a table file's cells are. Or a two-dimensional numpy array of
-        floats with the model's columns in the model's order: a numeric column's value (NaN: missing), any other column's code() (so that
-        a cell of several values can have one only).
-        counts: what the rows brought that training had not seen is added to it.
+        floats with the model's columns in the model's order: a numeric column's value (NaN: missing), any other column's code() (so a
+        cell of several values can have only one).
+        counts: cells that training had not seen are added to it.
         """
         if counts is not None and counts.columns != self.columns:
-            raise Error("these counts are of a model with other columns; take those of empty_counts() of this model.")
+            raise Error("these counts were made for a model with other columns; use empty_counts() of this model.")
         if isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf":
             return self._predict_numbers(rows, counts)
         table = Table(rows)
@@ -117,14 +117,14 @@ class Model:
         return code.value
 
     def _check_names(self, names: list[str]) -> None:
-        """The library says what is wrong with a caller's names; where the columns are is known here already."""
+        """Lets the library check the caller's names and report errors; the positions of the columns are not needed."""
         layout = ctypes.c_void_p()
         texts = (ctypes.c_char_p * max(1, len(names)))(*[name.encode() for name in names])
         check(self._library.l0gm_layout_create(self._handle, texts, len(names), ctypes.byref(layout)))
         self._library.l0gm_layout_free(layout)
 
     def _numbers(self, columns: list[Column]) -> np.ndarray | None:
-        """Rows of numbers; None when a column can only be read as text: a numeric one that holds texts, or one of several values a cell."""
+        """Rows of numbers; None if a column must be read as text: a numeric column that holds texts, or one with several values per cell."""
         if self._holds_several:
             return None
         filled = []
@@ -164,7 +164,7 @@ class Model:
 def load(path: str | os.PathLike[str], threads: int = 1, calibrated: bool = False) -> Model:
     """Loads a compact model.
 
-    threads: that one call may use for a large batch. calibrated: probabilities through the stored calibrator; raw otherwise.
+    threads: the number that one call may use for a large batch. calibrated: apply the stored calibrator to the probabilities.
     """
     return Model(path, threads, calibrated)
 
@@ -178,7 +178,7 @@ def _counters(counts: Counts | None) -> Any:
 
 
 def _addresses(distinct: list[bytes | None]) -> tuple[Any, np.ndarray, np.ndarray]:
-    """All texts in one block of memory (to be kept), each one's address (0: missing) and length."""
+    """All texts in one block of memory (which the caller must keep alive), and each text's address (0: missing) and length."""
     sizes = np.array([len(text or b"") for text in distinct], dtype=np.uint64)
     block = ctypes.create_string_buffer(b"".join(text or b"" for text in distinct), int(sizes.sum()) + 1)
     starts = ctypes.addressof(block) + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.uint64) if len(sizes) else sizes

@@ -12,13 +12,13 @@ struct CsvReader::State {
   State(const std::filesystem::path& path, CsvOptions options)
       : rows(path, std::move(options)), buffer(path, rows.options().longest_line) {
     names = rows.read_names(buffer, first_row);
-    first_row_kept = !rows.options().header;
+    first_row_pending = !rows.options().header;
   }
 
   CsvRows rows;
   CsvBuffer buffer;
   std::vector<std::string> names;
-  bool first_row_kept = false;  // read to learn the number of columns; next() delivers it
+  bool first_row_pending = false;  // read ahead for the number of columns; next() returns it
   std::vector<std::string_view> first_row;
 };
 
@@ -32,8 +32,8 @@ const std::vector<std::string>& CsvReader::names() const { return state_->names;
 int64_t CsvReader::line() const { return state_->rows.line(); }
 
 bool CsvReader::next(std::vector<std::string_view>& cells) {
-  if (!state_->first_row_kept) return state_->rows.read(state_->buffer, cells);
-  state_->first_row_kept = false;
+  if (!state_->first_row_pending) return state_->rows.read(state_->buffer, cells);
+  state_->first_row_pending = false;
   cells = state_->first_row;
   if (cells.size() != state_->names.size()) state_->rows.refuse_ragged(cells.size(), state_->rows.line());
   return true;

@@ -17,14 +17,14 @@ struct CsvOptions {
   std::vector<std::string> names;   // used when there is no header
   bool trim_cells = false;          // drop blanks around unquoted cells
   char comment = 0;                 // skip lines that start with it (0: none)
-  int64_t longest_line = 64 << 20;  // bytes; longer is refused before memory is spent on it
+  int64_t longest_line = 64 << 20;  // bytes; a longer line is an error before memory is spent on it
 };
 
 // Reads rows one after the other, in bounded memory, from plain or compressed files (base/input_stream.h).
 // RFC 4180 quoting ("" inside quotes, line breaks inside quotes), LF or CRLF, UTF-8 with or without a byte-order mark.
-// Strict: a ragged row, a NUL byte, invalid UTF-8 (UTF-16 is recognised and named), text after a closing quote, an unterminated
-// quote, an over-long line, an empty or duplicate header name are UserErrors that give file, line and column and say what to do.
-// Empty lines are skipped (unless the table has a single column).
+// Strict: a ragged row, a NUL byte, invalid UTF-8 (UTF-16 is recognised and reported as such), text after a closing quote, an
+// unterminated quote, an over-long line, an empty or duplicate header name are UserErrors that give file, line and column and say
+// what to do. Empty lines are skipped (unless the table has a single column).
 class CsvReader {
  public:
   CsvReader(const std::filesystem::path& path, CsvOptions options);
@@ -42,9 +42,9 @@ class CsvReader {
 
 TextTable read_csv(const std::filesystem::path& path, const CsvOptions& options);
 
-// A cell as CSV: quoted only when it must be.
+// A cell as CSV, quoted only where needed.
 void append_csv_cell(std::string& out, std::string_view cell, char delimiter = ',');
-// All or some rows of a table as CSV bytes, with header; atomically.
+// All rows of a table, or those listed, as a CSV file with a header; written atomically.
 void write_csv(const std::filesystem::path& path, const TextTable& table, const std::vector<int64_t>* rows = nullptr,
                char delimiter = ',');
 

@@ -19,13 +19,13 @@ CsvOptions options_of(char delimiter, int64_t longest_line) {
   return options;
 }
 
-size_t behind_last_line(std::string_view text) {  // 0 without a line end
+size_t after_last_line(std::string_view text) {  // 0 without a line end
   const size_t found = text.rfind('\n');
   return found == std::string_view::npos ? 0 : found + 1;
 }
 
-// Where the last whole row ends; 0 when none does. `text` begins with a row. A quote counts only where a cell begins: elsewhere
-// it is a character like others. What stands behind a closing quote is judged when the row is split.
+// The end of the last complete row; 0 if there is none. `text` begins with a row. A quote counts only where a cell begins:
+// elsewhere it is an ordinary character. Text after a closing quote is checked when the row is split.
 size_t last_row_end(std::string_view text, char delimiter) {
   size_t end = 0, at = 0;
   for (;;) {
@@ -33,7 +33,7 @@ size_t last_row_end(std::string_view text, char delimiter) {
     while (open != std::string_view::npos && open > 0 && text[open - 1] != delimiter && text[open - 1] != '\n') {
       open = text.find('"', open + 1);
     }
-    const size_t found = behind_last_line(text.substr(at, open == std::string_view::npos ? open : open - at));
+    const size_t found = after_last_line(text.substr(at, open == std::string_view::npos ? open : open - at));
     if (found > 0) end = at + found;
     if (open == std::string_view::npos) return end;
     size_t close = text.find('"', open + 1);
@@ -64,7 +64,7 @@ void CsvBlock::append(std::string_view bytes) {
   end_ += bytes.size();
 }
 
-// `whole`: nothing of the last row is missing, so that nobody asks for more.
+// `whole`: the last row is complete, so grow() is never called.
 void CsvBlock::close(size_t size, bool whole) {
   end_ = size;
   end_of_file_ = whole;
@@ -92,8 +92,7 @@ bool CsvBlocks::next(CsvBlock& block) {
     finished_ = !fill(block, target);
     end = finished_ ? block.end_ : last_row_end(block.raw(), rows_.options().delimiter);
     if (end > 0 || finished_) break;
-    // Longer than a row may be, even if a character at the end is cut off: whoever splits it will say so, or find an earlier
-    // mistake.
+    // Longer than a row may be, even if a character at the end is cut off. split() reports it, or an earlier mistake.
     if (block.end_ > longest + longest_character) {
       finished_ = true;
       block.close(block.end_, false);
@@ -108,7 +107,7 @@ bool CsvBlocks::next(CsvBlock& block) {
   return end > 0;
 }
 
-// false: the file ended before.
+// false if the file ended before `target` bytes.
 bool CsvBlocks::fill(CsvBlock& block, size_t target) {
   block.reserve(target);
   const std::string_view kept = std::string_view(rest_).substr(rest_begin_, target - block.end_);
@@ -122,10 +121,10 @@ bool CsvBlocks::fill(CsvBlock& block, size_t target) {
   return true;
 }
 
-// The bytes behind a block's last row, for the next one.
+// Keeps the bytes after a block's last row for the next block.
 void CsvBlocks::keep(std::string_view bytes) {
   if (rest_begin_ < rest_.size()) {
-    rest_begin_ -= bytes.size();  // they came from there
+    rest_begin_ -= bytes.size();  // they were taken from rest_
   } else {
     rest_.assign(bytes);
     rest_begin_ = 0;
@@ -143,7 +142,7 @@ CsvSplitter::CsvSplitter(const CsvBlocks& blocks, const std::vector<int64_t>& co
 void CsvSplitter::split(CsvBlock& block) {
   rows_ = 0;
   block.check();
-  // A single column keeps empty lines; a row that may be too long, a quote and a byte that is not text are for the careful way.
+  // The fast path does not handle empty lines of a single column, quotes, rows that may be too long and bytes that are not text.
   const bool plain =
       block.at_end() && places_.size() > 1 && block.end_ <= block.longest_line() && !csv_scan::contains(block.raw(), '"');
   if (plain)

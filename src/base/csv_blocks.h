@@ -9,13 +9,13 @@
 #include "base/csv_buffer.h"
 #include "base/csv_rows.h"
 
-// A table file for several threads: one cuts it into blocks of whole rows, which is all that must be done in order, and any
-// number of others check and split them. Rows, line numbers and messages are those of CsvReader.
+// Reads a table file with several threads: one cuts it into blocks of whole rows, the only step that must be done in order, and
+// any number of others check and split the blocks. Rows, line numbers and messages are those of CsvReader.
 namespace l0gm {
 
 class CsvBlocks;
 
-// Some whole rows as they stand in the file, not looked at yet. Made once per thread and filled again and again.
+// Some whole rows as they are in the file, not yet checked. Made once per thread and refilled for each block.
 class CsvBlock : public CsvText {
  public:
   explicit CsvBlock(const CsvBlocks& blocks);
@@ -37,12 +37,12 @@ class CsvBlock : public CsvText {
 
 class CsvBlocks {
  public:
-  // The file must have a header; cells are not trimmed, comments not known.
+  // The file must have a header; cells are not trimmed, comment lines are not supported.
   CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes,
             int64_t longest_line = CsvOptions{}.longest_line);
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::string>& names() const { return names_; }
-  // About block_bytes of whole rows, one row at least; false at the end. Not for two threads at once.
+  // About block_bytes of whole rows, one row at least; false at the end. Not thread-safe.
   bool next(CsvBlock& block);
 
  private:
@@ -56,18 +56,18 @@ class CsvBlocks {
   CsvBuffer buffer_;
   size_t block_bytes_;
   std::vector<std::string> names_;
-  std::string rest_;  // what was read and is in no block yet, from rest_begin_ on
+  std::string rest_;  // from rest_begin_ on: bytes read but not yet in a block
   size_t rest_begin_ = 0;
   int64_t line_ = 1;  // of its first byte
   bool finished_ = false;
 };
 
-// The cells of a block that are wanted; one of these for each thread.
+// Splits blocks into the requested cells; one splitter per thread.
 class CsvSplitter {
  public:
-  // Cell i of a row is the file's column columns[i]; no column twice. Cells of others are counted and skipped.
+  // Cell i of a row is the file's column columns[i]; no column twice. Cells of other columns are counted and skipped.
   CsvSplitter(const CsvBlocks& blocks, const std::vector<int64_t>& columns);
-  // Throws what CsvReader would at this place. Cells are valid until the block is filled again.
+  // Throws what CsvReader would throw here. Cells are valid until the block is filled again.
   void split(CsvBlock& block);
   int64_t rows() const { return rows_; }
   const std::string_view* cells() const { return cells_.data(); }  // rows x columns

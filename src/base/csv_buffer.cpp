@@ -26,7 +26,7 @@ void CsvBuffer::grow() {
   checked_ -= begin_;
   end_ = pending;
   begin_ = 0;
-  // At least one byte more than may be in a line: else a line of just the longest length could not be told from a longer one.
+  // At least one byte more than the longest line: otherwise a line of exactly that length would look like a longer one.
   const size_t wanted = std::max(std::min(2 * pending, longest_line_ + 2), pending + 8);
   fill(std::max(wanted, block_bytes));
 }

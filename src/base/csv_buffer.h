@@ -9,12 +9,12 @@
 
 namespace l0gm {
 
-// A file's text that is read on demand, from the start (behind a byte-order mark) to the end.
+// A file's text that is read on demand, from the start (after a byte-order mark) to the end.
 class CsvBuffer : public CsvText {
  public:
   CsvBuffer(const std::filesystem::path& path, int64_t longest_line);
 
-  // For who takes over from here: the bytes that have been read and not consumed, checked or not, and those that follow them.
+  // For a caller that continues on its own: the bytes read and not consumed, checked or not, and then those that follow.
   std::string_view unread() const { return {bytes_ + begin_, end_ - begin_}; }
   size_t read_further(std::span<char> to) { return stream_->read(to); }  // 0 at the end
 

@@ -142,7 +142,7 @@ size_t CsvRows::split_quoted(CsvText& source, std::vector<std::string_view>& cel
   }
 }
 
-// The position after the cell (of a delimiter, a line feed or the text's end); npos when more bytes are needed to tell.
+// The position after the cell (of a delimiter, a line feed or the text's end); npos if more bytes are needed to decide.
 size_t CsvRows::quoted_cell(const CsvText& source, size_t open, std::vector<std::string_view>& cells) {
   const std::string_view text = source.text();
   bool doubled = false;

@@ -10,18 +10,18 @@
 
 namespace l0gm {
 
-// Splits text into rows of cells and says what is wrong with one: what CsvReader and CsvBlocks share.
+// Splits text into rows of cells and reports mistakes in them; shared by CsvReader and CsvBlocks.
 class CsvRows {
  public:
-  CsvRows(std::filesystem::path path, CsvOptions options);  // UserError when the delimiter cannot be one
+  CsvRows(std::filesystem::path path, CsvOptions options);  // UserError if the delimiter is not usable
   const CsvOptions& options() const { return options_; }
 
-  // Names from the header line, or options().names, or, where there are neither, numbered ones for the `cells` of the first row,
-  // which has then been read. Checks the names; from here on read() demands as many cells in every row.
+  // Names from the header line, or options().names, or else numbered names for the `cells` of the first row, which has been read
+  // then. Checks the names; from here on read() requires that many cells in every row.
   std::vector<std::string> read_names(CsvText& text, std::vector<std::string_view>& cells);
   // One row; false at the end. Its bytes stay where they are until text.more() is called.
   bool read(CsvText& text, std::vector<std::string_view>& cells);
-  int64_t line() const { return line_; }  // where the row that was read last starts
+  int64_t line() const { return line_; }  // where the last row read starts
   [[noreturn]] void refuse_ragged(size_t found, int64_t line) const;
 
  private:

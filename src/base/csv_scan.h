@@ -7,13 +7,13 @@
 #include <cstring>
 #include <string_view>
 
-// Looking for single bytes eight at a time: cells of a table are so short that a call of memchr for each costs more than its
-// bytes.
+// Searches for single bytes, eight at a time: table cells are so short that a memchr call per cell costs more than the scan
+// itself.
 namespace l0gm::csv_scan {
 
 constexpr uint64_t every_byte = 0x0101010101010101ULL;
 
-// The top bit of every byte of `word` that equals the one that `pattern` repeats; exact: no byte borrows from its neighbour.
+// Sets the top bit of every byte of `word` that equals the byte repeated in `pattern`. Exact: no carry between bytes.
 constexpr uint64_t equal_bytes(uint64_t word, uint64_t pattern) {
   constexpr uint64_t low_bits = 0x7F * every_byte;
   const uint64_t difference = word ^ pattern;
@@ -27,7 +27,7 @@ inline uint64_t load_word(const char* bytes, size_t size = 8) {  // size < 8: fi
   return word;
 }
 
-// Calls found(offset) for every byte that is one of the two, in order. Neither may be NUL.
+// Calls found(offset) for every byte equal to `first` or `second`, in order. Neither may be NUL.
 template <class Found>
 void each_of(std::string_view text, char first, char second, Found&& found) {
   const uint64_t pattern = every_byte * static_cast<unsigned char>(first),
@@ -42,7 +42,7 @@ void each_of(std::string_view text, char first, char second, Found&& found) {
   if (at < text.size()) report(at, load_word(text.data() + at, text.size() - at));
 }
 
-// How often a byte occurs. Sums of single bytes, emptied before they overflow, are what compilers make good vectors of.
+// How often a byte occurs. Byte-wide sums, added up before they overflow, vectorise well.
 inline int64_t count_byte(std::string_view text, char wanted) {
   constexpr size_t lanes = 64, most = 255;
   int64_t count = 0;

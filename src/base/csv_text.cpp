@@ -58,7 +58,7 @@ void CsvText::check() {
   }
   const size_t offset = ascii + *invalid;
   checked_ += offset;
-  // Up to three bytes at the end of what was read may be a character whose rest is still to come.
+  // Up to three bytes at the end of what was read may be a character whose other bytes have not been read yet.
   if (refused_ || end_of_file_ || size - offset > 3) refused_ = true;
 }
 

@@ -7,8 +7,8 @@
 
 namespace l0gm {
 
-// A window on the bytes of a text file that shows only bytes known to be UTF-8 without NUL. A byte that is neither is reported
-// when the reader gets to its line, so that an earlier mistake is reported first. Where the bytes come from is the heirs' affair.
+// A window on the bytes of a text file that exposes only bytes checked to be UTF-8 without NUL. Any other byte is reported when
+// the reader gets to its line, so that an earlier mistake is reported first. Subclasses supply the bytes.
 class CsvText {
  public:
   virtual ~CsvText() = default;
@@ -19,7 +19,7 @@ class CsvText {
   char* data() { return bytes_ + begin_; }
   bool at_end() const { return end_of_file_ && checked_ == end_; }  // text() is all that is left
   // Makes text() at least twice as long or complete, so that a scan that starts again after each call stays linear.
-  // false: there is no more. Throws when the row is too long or the next byte is not text. Invalidates text().
+  // false at the end. Throws when the row is too long or the next byte is not text. Invalidates text().
   bool more();
   void check_length(size_t row_bytes) const {
     if (row_bytes > longest_line_) refuse_length();

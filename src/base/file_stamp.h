@@ -7,7 +7,7 @@
 
 namespace l0gm {
 
-// One file a dataset was read from, so that a run can tell later whether it has changed.
+// A file that a dataset was read from, with its hash, so that a run can detect later whether the file has changed.
 struct FileStamp {
   std::filesystem::path path;
   std::string sha256;

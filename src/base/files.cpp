@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A descriptor that closes itself.
+// A file descriptor, closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
@@ -36,8 +36,8 @@ class Descriptor {
   int value_;
 };
 
-// A wrong path or missing rights are the user's to mend; a full disk or a broken one is the machine's.
-bool is_the_users(int error) {
+// A wrong path or missing permissions are user errors; a full or failing disk is not.
+bool is_user_error(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -64,7 +64,7 @@ bool is_the_users(int error) {
     reason = fmt::format("the folder '{}' does not exist; create it first", folder.string());
   }
   const std::string message = fmt::format("cannot write '{}': {}", path.string(), reason);
-  if (is_the_users(error)) throw UserError(message);
+  if (is_user_error(error)) throw UserError(message);
   throw std::runtime_error(message);
 }
 
@@ -85,7 +85,7 @@ struct stat status_of(const Descriptor& descriptor, const fs::path& path) {
   return status;
 }
 
-// After a crash the new name itself must be on the disk. Some file systems cannot sync a folder (EINVAL): the rename stands.
+// After a crash the new name itself must be on the disk. Some file systems cannot sync a folder (EINVAL): ignored.
 void sync_folder(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -97,7 +97,7 @@ void sync_folder(const fs::path& path) {
 std::string read_file(const fs::path& path) {
   const Descriptor descriptor(open_to_read(path));
   const struct stat status = status_of(descriptor, path);
-  // Pipes and files that the kernel makes up report no size, so the end is where read says it is.
+  // Pipes and files such as /proc/… report no size, so read until it returns 0.
   std::string bytes(static_cast<size_t>(std::max<off_t>(status.st_size, 0)) + 1, '\0');
   size_t filled = 0;
   while (true) {
@@ -139,11 +139,11 @@ struct AtomicFile::State {
 };
 
 AtomicFile::AtomicFile(fs::path path) {
-  if (!path.has_filename()) throw UserError(fmt::format("cannot write '{}': it names no file", path.string()));
+  if (!path.has_filename()) throw UserError(fmt::format("cannot write '{}': the path has no file name", path.string()));
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (fs::is_directory(status)) fail_to_write(path, EISDIR);
-  // A rename would put a plain file in the place of a device or a pipe.
+  // A rename would replace a device or a pipe by a plain file.
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     throw UserError(fmt::format("cannot write '{}': it is not a regular file; name another one", path.string()));
   }
@@ -207,7 +207,7 @@ MappedFile::MappedFile(const fs::path& path) {
   const struct stat status = status_of(descriptor, path);
   if (!S_ISREG(status.st_mode)) throw UserError(fmt::format("cannot read '{}': it is not a regular file", path.string()));
   size_ = static_cast<size_t>(status.st_size);
-  if (size_ == 0) return;  // an empty map is an error to the kernel
+  if (size_ == 0) return;  // mmap fails for size 0
   void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
   if (memory == MAP_FAILED) fail_to_read(path, errno);
   data_ = static_cast<const char*>(memory);

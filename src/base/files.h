@@ -29,7 +29,7 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
-// An advisory lock on a file (flock); released by the destructor and by the death of the process.
+// An advisory lock on a file (flock); released by the destructor and when the process ends.
 class FileLock {
  public:
   // nullptr when another process holds it.

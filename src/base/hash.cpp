@@ -64,7 +64,7 @@ bool processor_has_sha() {
   return __builtin_cpu_supports("sse4.1") != 0 && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 29 & 1) != 0;
 }
 
-// Four rounds at a time; the processor wants the state as (a b e f) and (c d g h), the highest first.
+// Four rounds at a time; the instructions take the state as (a b e f) and (c d g h), the highest first.
 __attribute__((target("sha,sse4.1,ssse3"))) void instruction_blocks(std::array<uint32_t, 8>& state, const uint8_t* bytes,
                                                                     size_t count) {
   const auto [a, b, c, d, e, f, g, h] = state;

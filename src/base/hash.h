@@ -13,7 +13,7 @@ namespace l0gm {
 class Sha256 {
  public:
   Sha256();
-  // The same digest without instructions that only some processors have; tests compare the two.
+  // The same digest without SHA instructions; tests compare the two.
   static Sha256 portable();
   void update(const void* bytes, size_t size);
   std::string hex();  // finishes; 64 lower-case digits. Call once.
@@ -28,6 +28,6 @@ class Sha256 {
 
 std::string sha256(std::string_view bytes);
 std::string sha256(std::span<const int64_t> numbers);        // rows or nodes of a split
-std::string sha256_file(const std::filesystem::path& path);  // streams; throws UserError when it cannot be read
+std::string sha256_file(const std::filesystem::path& path);  // reads in pieces; UserError if it cannot be read
 
 }  // namespace l0gm

@@ -27,11 +27,12 @@ namespace l0gm {
 namespace {
 
 constexpr size_t input_size = size_t{1} << 17;
-// The longest dictionary that a compressed file may ask for: more than any usual setting, less than a machine has.
-[[maybe_unused]] constexpr uint64_t most_memory = uint64_t{1} << 30;
-[[maybe_unused]] constexpr int most_window_log = 30;
+// Limits on the dictionary that a compressed file may request (bytes, log2 of bytes): above usual settings, below a machine's
+// memory.
+[[maybe_unused]] constexpr uint64_t memory_limit = uint64_t{1} << 30;
+[[maybe_unused]] constexpr int window_log_limit = 30;
 
-// The file as it lies on the disk, in pieces; what was not consumed stays for the next look.
+// The bytes of the file as stored, in pieces; bytes not consumed are returned again by the next peek().
 class RawFile {
  public:
   explicit RawFile(const std::filesystem::path& path)
@@ -155,7 +156,7 @@ class GzipStream : public InputStream {
 class XzStream : public InputStream {
  public:
   explicit XzStream(std::unique_ptr<RawFile> file) : file_(std::move(file)) {
-    if (lzma_stream_decoder(&state_, most_memory, LZMA_CONCATENATED) != LZMA_OK) {
+    if (lzma_stream_decoder(&state_, memory_limit, LZMA_CONCATENATED) != LZMA_OK) {
       throw std::runtime_error("liblzma could not be started");
     }
   }
@@ -199,7 +200,7 @@ class ZstdStream : public InputStream {
  public:
   explicit ZstdStream(std::unique_ptr<RawFile> file) : file_(std::move(file)), state_(ZSTD_createDStream()) {
     if (state_ == nullptr) throw std::bad_alloc();
-    ZSTD_DCtx_setParameter(state_, ZSTD_d_windowLogMax, most_window_log);
+    ZSTD_DCtx_setParameter(state_, ZSTD_d_windowLogMax, window_log_limit);
   }
   ~ZstdStream() override { ZSTD_freeDStream(state_); }
   ZstdStream(const ZstdStream&) = delete;

@@ -7,9 +7,9 @@
 
 namespace l0gm {
 
-// Bytes of a file, decompressed on the fly: plain, gzip, xz or zstd, told by the file's first bytes and not by its name.
+// Bytes of a file, decompressed on the fly: plain, gzip, xz or zstd, recognised by the first bytes of the file, not by its name.
 // Concatenated members are read through. A damaged or cut-off file is a UserError that names file and reason.
-// Formats whose library is missing from the build (L0GM_HAS_ZLIB, L0GM_HAS_LZMA, L0GM_HAS_ZSTD) are refused with a message that
+// Formats whose library is missing from the build (L0GM_HAS_ZLIB, L0GM_HAS_LZMA, L0GM_HAS_ZSTD) are a UserError that
 // says so.
 class InputStream {
  public:

@@ -10,7 +10,8 @@
 
 #include "l0gm/options.h"
 
-// Reads the parts of a stored schema. Whatever is absent, of the wrong type or out of range is a UserError that says where.
+// Reads members of stored JSON with checks. A member that is absent, of the wrong type or out of range is a UserError that says
+// where.
 namespace l0gm::json_checks {
 
 using Json = nlohmann::json;
@@ -26,7 +27,7 @@ std::vector<double> numbers(const Json& json, std::string_view where, const char
 int64_t count(const Json& json, std::string_view where, const char* key, int64_t least = 0, int64_t most = INT64_MAX);
 std::vector<int64_t> counts(const Json& json, std::string_view where, const char* key, int64_t least = 0,
                             int64_t most = INT64_MAX);
-// The same of numbers that came without JSON.
+// The same check for numbers that do not come from JSON.
 void check_counts(const std::vector<int64_t>& values, std::string_view where, const char* key, int64_t least = 0,
                   int64_t most = INT64_MAX);
 
@@ -38,7 +39,7 @@ Enum enumerator(const Json& json, std::string_view where, const char* key) {
   for (size_t i = 0; i < enum_names<Enum>.size(); ++i) {
     if (enum_names<Enum>[i] == name) return static_cast<Enum>(i);
   }
-  refuse(where, fmt::format("'{}' is '{}', which is not known here", key, name));
+  refuse(where, fmt::format("'{}' is '{}', which this version does not know", key, name));
 }
 
 }  // namespace l0gm::json_checks

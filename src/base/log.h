@@ -16,7 +16,7 @@ void log_detail(std::string_view message);   // only when verbose
 void log_warning(std::string_view message);  // "warning: …"; shown even when quiet
 void log_error(std::string_view message);    // "error: …"
 
-// Held by whoever writes to standard error, so that lines and bars of several threads do not mix.
+// Lock this to write to standard error, so that lines and bars of several threads do not mix.
 std::recursive_mutex& standard_error_mutex();
 
 }  // namespace l0gm

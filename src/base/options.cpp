@@ -143,6 +143,38 @@ Option& OptionList::find(const std::string& key) {
 
 bool OptionList::named(const std::string& key) { return find(key).named; }
 
+const ReadBy* OptionList::unmet(const Option& option, std::string_view modality) const {
+  const auto value_of = [&](std::string_view key) -> OptionValue {
+    if (key == "modality") return std::string(modality);
+    for (const Option& other : options_) {
+      if (other.key == key) return other.value();
+    }
+    throw std::logic_error(fmt::format("{} is read by the unknown option {}", option.key, key));
+  };
+  const auto holds = [&](std::string_view condition) {
+    constexpr std::string_view set = " is set", equals = " = ";
+    if (condition.ends_with(set)) {
+      const OptionValue value = value_of(condition.substr(0, condition.size() - set.size()));
+      return !std::holds_alternative<std::monostate>(value) && value != OptionValue(std::string());
+    }
+    const size_t at = condition.find(equals);
+    if (at == std::string_view::npos)
+      throw std::logic_error(fmt::format("{}: the condition '{}' has no ' = '", option.key, condition));
+    const OptionValue value = value_of(condition.substr(0, at));
+    const std::string shown = std::holds_alternative<std::string>(value) ? std::get<std::string>(value) : to_toml(value);
+    for (std::string_view left = condition.substr(at + equals.size()); !left.empty();) {
+      const size_t end = std::min(left.find('|'), left.size());
+      if (trim(left.substr(0, end)) == shown) return true;
+      left.remove_prefix(std::min(end + 1, left.size()));
+    }
+    return false;
+  };
+  for (const ReadBy& condition : option.read_by) {
+    if (!holds(condition.condition)) return &condition;
+  }
+  return nullptr;
+}
+
 void OptionList::assign(Option& option, const OptionValue& value, const std::string& where) {
   try {
     option.assign(value);
@@ -179,8 +211,11 @@ std::string OptionList::markdown() const {
     if (prefix != section) {
       text += fmt::format("\n## `[{}]`\n\n| option | type | default | meaning |\n|---|---|---|---|\n", section = prefix);
     }
-    text += fmt::format("| `{}` | {}{} | `{}` | {} |\n", option.key.substr(option.key.rfind('.') + 1), option.type,
-                        option.limit.empty() ? "" : "; " + option.limit, to_toml(option.default_value), option.description);
+    std::vector<std::string> conditions;
+    for (const ReadBy& condition : option.read_by) conditions.push_back("`" + condition.condition + "`");
+    text += fmt::format("| `{}` | {}{} | `{}` | {}{} |\n", option.key.substr(option.key.rfind('.') + 1), option.type,
+                        option.limit.empty() ? "" : "; " + option.limit, to_toml(option.default_value), option.description,
+                        conditions.empty() ? "" : ". Read where " + join(conditions, ", "));
   };
   for (const Option& option : options_) add(option);
   for (const Family& family : families_) {

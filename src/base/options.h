@@ -22,13 +22,21 @@ using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::str
 std::string to_toml(const OptionValue& value);
 std::string kind_of(const OptionValue& value);  // "a whole number", "text", …: for messages
 
-// One option of a component, told by the component's `visit`.
+// When an option has any effect: "graph.sampler = neighbour", "model.name = gcn | sage", "distill.from is set"; "modality =
+// graph" for the kind of data. An option that is set where nothing reads it is warned of, or refused.
+struct ReadBy {
+  std::string condition;
+  bool refused = false;
+};
+
+// One option of a component, declared by the component's `visit`.
 struct Option {
   std::string key;  // "gate.target_active"
   std::string description;
   std::string type;   // "number", "one of dimension, group, fine, none", …
   std::string limit;  // "above 0", or ""
   OptionValue default_value;
+  std::vector<ReadBy> read_by;                     // conditions under which anything reads it; none: always
   bool named = false;                              // set by a file or by --set
   std::function<void(const OptionValue&)> assign;  // throws std::string with the reason when the value does not fit
   std::function<OptionValue()> value;
@@ -46,6 +54,8 @@ class OptionList {
   Option& find(const std::string& key);   // UserError with the nearest name when there is none
   const std::vector<Option>& options() const { return options_; }
   bool named(const std::string& key);
+  // The first condition of the option that does not hold; nullptr: it is read. `modality`: the kind of data.
+  const ReadBy* unmet(const Option& option, std::string_view modality) const;
 
   std::string toml() const;      // complete, resolved; unset optionals are left out
   std::string help() const;      // for a terminal
@@ -176,12 +186,26 @@ void from_value(T& member, const OptionValue& value, const Limit& limit) {
 // The visitor that flattens: v("name", member, "description"[, limit]), v.section("name", part), v.family("name", map, "NAME").
 class OptionList::Collector {
  public:
-  Collector(std::vector<Option>& options, std::vector<Family>* families, std::string prefix)
-      : options_(options), families_(families), prefix_(std::move(prefix)) {}
+  Collector(std::vector<Option>& options, std::vector<Family>* families, std::string prefix, std::vector<ReadBy> read_by = {})
+      : options_(options), families_(families), prefix_(std::move(prefix)), read_by_(std::move(read_by)) {}
+
+  // What an option's declaration may add.
+  struct Declared {
+    Option& option;
+    Declared& read_by(const char* condition) {
+      option.read_by.push_back({condition, false});
+      return *this;
+    }
+    Declared& refused_unless(const char* condition) {
+      option.read_by.push_back({condition, true});
+      return *this;
+    }
+  };
 
   template <class T>
-  void operator()(const char* name, T& member, const char* description, Limit limit = {}) {
+  Declared operator()(const char* name, T& member, const char* description, Limit limit = {}) {
     Option option;
+    option.read_by = read_by_;
     option.key = prefix_ + name;
     option.description = description;
     option.type = option_detail::type_name<T>();
@@ -190,33 +214,42 @@ class OptionList::Collector {
     option.assign = [&member, limit](const OptionValue& value) { option_detail::from_value(member, value, limit); };
     option.value = [&member] { return option_detail::to_value(member); };
     options_.push_back(std::move(option));
+    return {options_.back()};
   }
 
+  // `read_by`: a condition for all of its options.
   template <class Part>
-  void section(const char* name, Part& part) {
-    Collector inner(options_, families_, prefix_ + name + ".");
+  void section(const char* name, Part& part, const char* read_by = nullptr) {
+    Collector inner(options_, families_, prefix_ + name + ".", with(read_by));
     part.visit(inner);
   }
 
   template <class Part>
-  void family(const char* name, std::map<std::string, Part>& parts, const char* placeholder) {
+  void family(const char* name, std::map<std::string, Part>& parts, const char* placeholder, const char* read_by = nullptr) {
     const std::string prefix = prefix_ + name;
     Family family{prefix, nullptr, {}};
-    family.create = [&parts, prefix](std::vector<Option>& options, const std::string& part) {
-      Collector inner(options, nullptr, prefix + "." + part + ".");
+    const std::vector<ReadBy> conditions = with(read_by);
+    family.create = [&parts, prefix, conditions](std::vector<Option>& options, const std::string& part) {
+      Collector inner(options, nullptr, prefix + "." + part + ".", conditions);
       parts[part].visit(inner);
     };
     static Part example;  // only its defaults and descriptions are read
-    Collector inner(family.example, nullptr, prefix + "." + placeholder + ".");
+    Collector inner(family.example, nullptr, prefix + "." + placeholder + ".", conditions);
     example.visit(inner);
     families_->push_back(std::move(family));
     for (auto& [part, unused] : parts) families_->back().create(options_, part);
   }
 
  private:
+  std::vector<ReadBy> with(const char* condition) const {
+    std::vector<ReadBy> conditions = read_by_;
+    if (condition != nullptr) conditions.push_back({condition, false});
+    return conditions;
+  }
   std::vector<Option>& options_;
   std::vector<Family>* families_;
   std::string prefix_;
+  std::vector<ReadBy> read_by_;
 };
 
 template <class Root>

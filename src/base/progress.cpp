@@ -19,8 +19,8 @@ namespace {
 constexpr auto redraw_interval = std::chrono::milliseconds(100);
 constexpr int widest_bar = 30, narrowest_bar = 8;
 
-// Bars that stand now; the innermost is the one shown. Guarded by standard_error_mutex(), and never destroyed for its reason.
-std::vector<Progress*>& standing_bars() {
+// The active bars; the innermost (last) one is shown. Guarded by standard_error_mutex(), and like it never destroyed.
+std::vector<Progress*>& active_bars() {
   static auto* bars = new std::vector<Progress*>;
   return *bars;
 }
@@ -33,7 +33,7 @@ int terminal_width() {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// One column per character: enough for what we print ourselves; names in wide scripts may make the line a little long.
+// One column per character: right for our own texts; names in wide scripts may make the line a little too long.
 int columns(std::string_view text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
@@ -96,14 +96,14 @@ Progress::Progress(std::string title, int64_t total)
       visible_(standard_error_is_terminal() && log_level() != LogLevel::quiet) {
   if (!visible_) return;
   const std::lock_guard<std::recursive_mutex> lock(standard_error_mutex());
-  standing_bars().push_back(this);
+  active_bars().push_back(this);
 }
 
 Progress::~Progress() {
   if (!visible_) return;
   const std::lock_guard<std::recursive_mutex> lock(standard_error_mutex());
   clear_line();
-  std::erase(standing_bars(), this);
+  std::erase(active_bars(), this);
   redraw();
 }
 
@@ -113,7 +113,7 @@ void Progress::update(int64_t done, std::string_view note) {
   const std::lock_guard<std::recursive_mutex> lock(standard_error_mutex());
   done_ = done;
   note_ = note;
-  if (now - last_ < redraw_interval || standing_bars().back() != this) return;
+  if (now - last_ < redraw_interval || active_bars().back() != this) return;
   last_ = now;
   draw();
 }
@@ -128,14 +128,14 @@ void Progress::draw() {
 
 void Progress::clear_line() {
   const std::lock_guard<std::recursive_mutex> lock(standard_error_mutex());
-  if (standing_bars().empty()) return;
+  if (active_bars().empty()) return;
   std::fputs("\r\x1b[K", stderr);
   std::fflush(stderr);
 }
 
 void Progress::redraw() {
   const std::lock_guard<std::recursive_mutex> lock(standard_error_mutex());
-  if (!standing_bars().empty()) standing_bars().back()->draw();
+  if (!active_bars().empty()) active_bars().back()->draw();
 }
 
 }  // namespace l0gm

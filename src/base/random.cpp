@@ -25,7 +25,7 @@ struct Lanes {
   alignas(64) float out[4 * lane_count];
 };
 
-// Always inlined, as a fold and not a loop: so the compiler can work on several lanes at once.
+// Always inlined, and a fold instead of a loop, so that the compiler can vectorise over lanes.
 template <uint32_t... rounds>
 [[gnu::always_inline]] inline PhiloxWords all_rounds(PhiloxWords words, uint32_t key_0, uint32_t key_1,
                                                      std::integer_sequence<uint32_t, rounds...>) {
@@ -45,8 +45,8 @@ void uniform_lanes(uint32_t key_0, uint32_t key_1, Lanes& lanes) {
 }
 
 #ifdef L0GM_HAS_AVX2_KERNEL
-// Each word in the low half of a 64-bit lane, where the multiplication reads it; the high halves are never looked at.
-// Several times as fast as what the compiler makes of the loop above, which packs and unpacks in every round.
+// Each word is in the low half of a 64-bit lane, where the multiplication reads it; the high halves are not used.
+// Several times as fast as the compiled loop above, which packs and unpacks in every round.
 __attribute__((target("avx2"))) void uniform_lanes_avx2(uint32_t key_0, uint32_t key_1, Lanes& lanes) {
   const __m256i multiply_0 = _mm256_set1_epi64x(philox_multiplier_0), multiply_1 = _mm256_set1_epi64x(philox_multiplier_1);
   const __m256 scale = _mm256_set1_ps(0x1p-24F);
@@ -98,7 +98,7 @@ uint32_t high_word(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 void fill_with(Kernel kernel, uint64_t key, const int64_t* ids, int64_t rows, int64_t width, float* out) {
   const int64_t blocks_per_row = (width + 3) / 4;
   Lanes lanes{};
-  // Lanes run on across the ends of rows, so that narrow rows fill them as well as wide ones do.
+  // Lanes continue across row ends, so that narrow rows fill them as well as wide ones.
   int64_t row = 0, block = 0;
   while (row < rows && width > 0) {
     const int64_t first_row = row, first_block = block;
@@ -165,9 +165,9 @@ double RandomStream::normal() {
   return box_muller(first, second)[0];
 }
 
-// Lemire's multiplication; the few values that would make some results likelier are drawn again.
+// Lemire's method; the few draws that would bias the result are rejected.
 uint64_t RandomStream::below(uint64_t n) {
-  if (n == 0) throw std::invalid_argument("RandomStream::below(0) has nothing to choose from");
+  if (n == 0) throw std::invalid_argument("RandomStream::below(n): n is 0, wanted 1 or more");
   __extension__ using Wide = unsigned __int128;
   const uint64_t threshold = (0 - n) % n;
   while (true) {

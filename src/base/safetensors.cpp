@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view metadata_name = "__metadata__", digest_name = "sha256";
 
-// The number of bytes that dtype and shape ask for, if it can be counted at all. Dimensions of 0 do not hide an overflow:
-// whoever computes strides from the shape would run into it.
+// The number of bytes for dtype and shape, or nothing if it overflows. Dimensions of 0 do not hide an overflow, since strides
+// computed from the shape would overflow as well.
 std::optional<size_t> bytes_of(DType dtype, const std::vector<int64_t>& shape) {
   int64_t product = static_cast<int64_t>(size_of(dtype));
   bool empty = false;
@@ -74,12 +74,14 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, size_t region_si
 
 using Named = std::pair<const std::string, TensorBytes>;
 
-// The widest types first, so that each tensor is aligned to its type. Tensors that could not be read back are our mistake.
+// The widest types first, so that each tensor is aligned to its type. A tensor that could not be read back is a
+// std::invalid_argument.
 std::vector<const Named*> order_in_file(const std::map<std::string, TensorBytes>& tensors) {
   std::vector<const Named*> order;
   for (const Named& named : tensors) {
     const auto& [name, tensor] = named;
-    if (name.empty() || name == metadata_name) throw std::invalid_argument(fmt::format("'{}' cannot name a tensor", name));
+    if (name.empty() || name == metadata_name)
+      throw std::invalid_argument(fmt::format("'{}' cannot be the name of a tensor", name));
     if (bytes_of(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
       throw std::invalid_argument(fmt::format("tensor '{}': {} bytes do not fit its type and shape", name, tensor.bytes.size()));
     }

@@ -24,8 +24,8 @@ struct TensorBytes {
 
 // A safetensors file, strictly checked before anything is used: header length and JSON, dtype names, shapes against byte
 // counts (no overflow), offsets contiguous from 0, no overlap, no gap, no trailing bytes, unique names. The header may list the
-// tensors in any order, as other writers do. Bytes are aligned to their type in files that we wrote; in others perhaps not.
-// When the metadata holds "sha256" (all our files do) the tensor region is checked against it.
+// tensors in any order, as other writers do. Bytes are aligned to their type in files written by l0gm, not necessarily in others.
+// If the metadata holds "sha256" (as in all files written by l0gm), the tensor region is checked against it.
 // Any violation is a UserError that names the file and what is wrong with it.
 class SafetensorsFile {
  public:
@@ -36,7 +36,7 @@ class SafetensorsFile {
 
   const std::map<std::string, std::string>& metadata() const;
   const std::map<std::string, TensorBytes>& tensors() const;
-  const TensorBytes& tensor(const std::string& name) const;  // UserError when absent, with the nearest name
+  const TensorBytes& tensor(const std::string& name) const;  // UserError with the nearest name if absent
   bool has(const std::string& name) const;
 
  private:
@@ -51,7 +51,7 @@ class SafetensorsFile {
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorBytes>& tensors,
                        std::map<std::string, std::string> metadata);
 
-// That digest ahead of writing, for metadata that must name it.
+// The same digest before writing, for metadata that must contain it.
 std::string digest_of_tensors(const std::map<std::string, TensorBytes>& tensors);
 
 }  // namespace l0gm

@@ -102,7 +102,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       header_.metadata[key_] = value;
     } else if (place_ == Place::tensor && key_ == "dtype") {
       const std::optional<DType> dtype = dtype_named(value);
-      if (!dtype) fail(fmt::format("tensor '{}' has the type '{}', which l0gm does not know", top_key_, value));
+      if (!dtype) fail(fmt::format("tensor '{}' has the type '{}', which l0gm does not support", top_key_, value));
       header_.entries.back().dtype = *dtype;
     } else {
       reject("a string");
@@ -113,7 +113,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { reject("null"); }
   bool boolean(bool) override { reject("true or false"); }
   bool number_integer(number_integer_t) override { reject("a negative number"); }
-  bool number_float(number_float_t, const string_t&) override { reject("a number that is no integer"); }
+  bool number_float(number_float_t, const string_t&) override { reject("a number that is not an integer"); }
   bool binary(binary_t&) override { reject("binary data"); }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
     fail(fmt::format("its header is not valid JSON near byte {}", position));

@@ -24,7 +24,7 @@ struct SafetensorsHeader {
   std::vector<SafetensorsEntry> entries;
 };
 
-// "'file' is not a valid safetensors file: what". What stands in the file may end up in `what`, so it is made fit for a terminal.
+// Throws "'file' is not a valid safetensors file: what". `what` may quote the file, so it is shortened and made safe to print.
 [[noreturn]] void fail_safetensors(const std::string& file, std::string what);
 
 // The JSON header alone: its form, types, unique keys. A violation is a UserError that names `file`.

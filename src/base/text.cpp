@@ -16,15 +16,15 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' |
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower_ascii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// from_chars knows no plus sign.
+// from_chars does not accept a plus sign.
 bool drop_plus(std::string_view& text) {
   if (text.empty() || text.front() != '+') return true;
   text.remove_prefix(1);
   return !text.empty() && text.front() != '-' && text.front() != '+';
 }
 
-// A well-formed number that no double holds becomes infinity or zero, whichever is nearer: told by the decimal exponent
-// of its first digit that is not 0.
+// A well-formed number outside the range of double becomes infinity or zero, whichever is nearer. Decided by the decimal exponent
+// of its first digit other than 0.
 double nearest_out_of_range(std::string_view text) {
   const bool negative = text.front() == '-';
   if (negative) text.remove_prefix(1);
@@ -44,7 +44,7 @@ double nearest_out_of_range(std::string_view text) {
   return std::copysign(exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0, negative ? -1.0 : 1.0);
 }
 
-// Edit distance with neighbours swapped counted as one edit; `limit + 1` when it is more than `limit`.
+// Edit distance in which swapping neighbours is one edit; `limit + 1` if it is more than `limit`.
 size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > limit) return limit + 1;
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
@@ -103,7 +103,7 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
-// fmt and not to_chars: as short in digits, and 100000 rather than 1e+05.
+// fmt instead of to_chars: equally short, and 100000 rather than 1e+05.
 std::string shortest(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
 std::string shortest(float value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
 
@@ -145,7 +145,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   std::string_view best;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(wanted, lower(candidate), limit);
-    // One edit turns any single letter into any other: that is no likely typo.
+    // One edit turns any single letter into any other: not a likely typo.
     if (distance > limit || distance >= std::max(wanted.size(), candidate.size())) continue;
     best = candidate;
     if (distance == 0) break;

@@ -19,7 +19,7 @@ std::string with_thousands(int64_t value);  // 1234567 -> 1,234,567
 std::string_view trim(std::string_view text);  // ASCII blanks
 std::string lower(std::string_view text);
 std::string join(std::span<const std::string> parts, std::string_view separator);
-// At most `most` names, then "… (N in all)": for messages that list what a file has.
+// At most `most` names, then "… (N in all)": for messages that list the contents of a file.
 std::string list_some(std::span<const std::string> names, size_t most = 12);
 
 // The candidate with the smallest edit distance, or "" when none is close enough to be a likely typo.

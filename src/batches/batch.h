@@ -4,10 +4,10 @@
 
 namespace l0gm {
 
-// What one step or one evaluation block looks at. Modalities derive from it; the trainer knows nothing else.
+// The input of one training step or one evaluation block. Each modality derives from it; the trainer uses only this part.
 struct Batch {
   virtual ~Batch() = default;
-  torch::Tensor example_ids;   // int64 [examples]: key the noise, whatever the batch
+  torch::Tensor example_ids;   // int64 [examples]: the keys of the noise, independent of the batch
   torch::Tensor targets;       // int64 [examples]; -1 where unknown
   torch::Tensor weights;       // [examples], or undefined: sampling corrections, class weights
   torch::Tensor soft_targets;  // [examples, classes], or undefined: another model's probabilities (distillation)

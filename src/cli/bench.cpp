@@ -1,6 +1,5 @@
 #include "cli/command.h"
 #include "data/table/source.h"
-#include "evaluation/graph/graph_speed.h"
 #include "l0gm/error.h"
 #include "serving/latency.h"
 
@@ -43,53 +42,13 @@ void add_latency(CLI::App& bench, const Common& common) {
   verb->callback([arguments, &common] { run_latency(*arguments, common); });
 }
 
-struct GraphArguments {
-  std::string what, out = "l0gm-bench-graph";
-  std::vector<std::string> assignments;
-  GraphSpeedOptions options;
-  MachineFlags machine;
-};
-
-void run_graph(const GraphArguments& arguments, const Common& common) {
-  const Machine machine = arguments.machine.prepare();
-  if (RunFolder::is_run(arguments.what) && !arguments.assignments.empty())
-    throw UserError("--set changes a configuration; this is a finished run");
-  const nlohmann::json result =
-      RunFolder::is_run(arguments.what)
-          ? measure_graph_inference(arguments.what, machine, arguments.options)
-          : measure_graph_training(read_config(arguments.what, arguments.assignments), arguments.out, machine, arguments.options);
-  print_result(common, result, describe_graph_speed(result));
-}
-
-void add_graph(CLI::App& bench, const Common& common) {
-  auto arguments = std::make_shared<GraphArguments>();
-  CLI::App* verb = bench.add_subcommand("graph", "seconds of an epoch and of inference over a whole graph");
-  verb->add_option("what", arguments->what,
-                   "configuration (trained for a few epochs), or a finished run (inference, with and without closed channels)")
-      ->required();
-  verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
-  verb->add_option("-o,--out", arguments->out, "folder to train in; must not exist, and is removed afterwards")
-      ->capture_default_str();
-  verb->add_option("--epochs", arguments->options.epochs, "epochs that are timed")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--warmup", arguments->options.warmup, "epochs, and runs of inference, before them that are not")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--inferences", arguments->options.inferences, "runs of inference that are timed")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  arguments->machine.add_to(*verb);
-  verb->callback([arguments, &common] { run_graph(*arguments, common); });
-}
-
 }  // namespace
 
 void add_bench(CLI::App& app, const Common& common) {
   CLI::App* verb = app.add_subcommand("bench", "measure a model's speed");
   verb->require_subcommand(1);
   add_latency(*verb, common);
-  add_graph(*verb, common);
+  add_bench_graph(*verb, common);
 }
 
 }  // namespace l0gm

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "training/run.h"
+#include "training/modalities.h"
 
 namespace l0gm {
 
@@ -28,6 +28,7 @@ void add_train(CLI::App& app, const Common& common);
 void add_eval(CLI::App& app, const Common& common);
 void add_compact(CLI::App& app, const Common& common);
 void add_bench(CLI::App& app, const Common& common);
+void add_bench_graph(CLI::App& bench, const Common& common);
 void add_predict(CLI::App& app, const Common& common);
 void add_data(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);

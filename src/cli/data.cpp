@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "data/catalogue.h"
 #include "data/fetch.h"
-#include "data/graph/cache.h"
-#include "data/graph/source.h"
 #include "data/locate.h"
-#include "data/made/planted_table.h"
-#include "data/table/perturb.h"
-#include "data/table/source.h"
 #include "l0gm/error.h"
-#include "training/config.h"
 
 namespace l0gm {
 
@@ -53,18 +46,6 @@ void run_list(const Common& common) {
   print_result(common, {{"datasets", list}}, text);
 }
 
-// What is known of a made table, the same for any number of rows.
-nlohmann::json truth_json(const TableDataset& data) {
-  nlohmann::json json = {{"planted", data.planted}, {"bayes_auc", data.bayes_auc}};
-  if (data.bayes_nll > 0) json["bayes_nll"] = data.bayes_nll;
-  return json;
-}
-
-std::string truth_text(const TableDataset& data) {
-  const std::string loss = data.bayes_nll > 0 ? fmt::format(", the best possible NLL {:.4f}", data.bayes_nll) : "";
-  return fmt::format("informative: {}; the best possible AUC is {:.4f}{}", join(data.planted, ", "), data.bayes_auc, loss);
-}
-
 void run_info(const DataArguments& arguments, const Common& common) {
   const CatalogueEntry& entry = catalogue_entry(arguments.name);
   nlohmann::json json = entry_json(entry, arguments.folder);
@@ -83,15 +64,15 @@ void run_info(const DataArguments& arguments, const Common& common) {
     text +=
         fmt::format("  looked for in: {}\n", folders.empty() ? "no folder; set L0GM_DATA or --data-dir" : join(folders, ", "));
   }
-  if (entry.files.empty() && !entry.own && entry.modality == "table") {
+  if (entry.files.empty() && !entry.own) {
     for (const std::string& protocol : entry.protocols.empty() ? std::vector<std::string>{""} : entry.protocols) {
-      DataOptions options;
-      options.source = entry.name;
-      options.protocol = protocol;
-      options.rows = 100;
-      const TableDataset data = load_table(options, 0);
-      json["truth"][protocol.empty() ? "default" : protocol] = truth_json(data);
-      text += fmt::format("  {}{}\n", protocol.empty() ? "" : protocol + ": ", truth_text(data));
+      Config config;
+      config.data.source = entry.name;
+      config.data.protocol = protocol;
+      const DataReport truth = modality_of(modalities(), config.data).known_truth(config);
+      if (truth.text.empty()) continue;
+      json["truth"][protocol.empty() ? "default" : protocol] = truth.json;
+      text += fmt::format("  {}{}\n", protocol.empty() ? "" : protocol + ": ", truth.text);
     }
   }
   print_result(common, json, text);
@@ -108,75 +89,25 @@ void run_get(const DataArguments& arguments, const Common& common) {
   print_result(common, {{"files", files}}, text);
 }
 
-nlohmann::json graph_json(const Graph& graph) {
-  return {{"dataset", graph.name},           {"nodes", graph.nodes},
-          {"edges", graph.edges()},          {"attributes", graph.attributes},
-          {"classes", graph.classes.size()}, {"train", graph.train.size()},
-          {"valid", graph.valid.size()},     {"test", graph.test.size()},
-          {"planted", graph.planted}};
-}
-
-// A graph as one mapped file, which `bench/peers/graph_file.py` reads too.
-void store_graph(const Graph& graph, const std::string& path, const Common& common) {
-  write_graph(path, graph);
-  nlohmann::json result = graph_json(graph);
-  result["output"] = path;
-  print_result(common, result,
-               fmt::format("{}: {} nodes, {} edges, {} attributes, {} classes{}\n", path, with_thousands(graph.nodes),
-                           with_thousands(graph.edges()), graph.attributes, graph.classes.size(),
-                           graph.planted.empty() ? "" : "; informative: " + join(graph.planted, ", ")));
-}
-
 void run_make(const DataArguments& arguments, const Common& common) {
-  DataOptions options;
-  options.source = arguments.name;
-  options.protocol = arguments.protocol;
-  options.rows = arguments.rows;
-  options.split.seed = arguments.seed;
+  Config config;
+  config.data.source = arguments.name;
+  config.data.protocol = arguments.protocol;
+  config.data.rows = arguments.rows;
+  config.data.split.seed = arguments.seed;
+  config.graph.scale = arguments.scale;
   const CatalogueEntry& entry = catalogue_entry(arguments.name);
   const bool made =
       !entry.own && std::all_of(entry.files.begin(), entry.files.end(), [](const CatalogueFile& file) { return file.optional; });
   if (!made) throw UserError(fmt::format("'{}' is not made but read; `l0gm data get` fetches it", arguments.name));
-  if (entry.modality == "graph") {
-    GraphOptions graph;
-    graph.scale = arguments.scale;
-    store_graph(load_graph(options, graph), arguments.out, common);
-    return;
-  }
-  const TableDataset data = load_table(options, 0);
-  write_csv(arguments.out, data.table);
-  nlohmann::json result = {{"rows", data.table.rows()}, {"output", arguments.out}};
-  result.update(truth_json(data));
-  print_result(common, result,
-               fmt::format("{}: {} rows; {}\n", arguments.out, with_thousands(data.table.rows()), truth_text(data)));
+  const DataReport report = modality_of(modalities(), config.data).make_data(config, arguments.out);
+  print_result(common, report.json, report.text);
 }
 
 void run_export(const DataArguments& arguments, const Common& common) {
   const Config config = read_config(arguments.config, arguments.assignments);
-  if (is_graph(config)) {
-    if (arguments.perturb)
-      throw UserError("--perturb writes perturbed tables; a graph's attributes are perturbed by `l0gm eval --perturb`");
-    std::filesystem::create_directories(arguments.out);
-    store_graph(load_graph(config.data, config.graph), (std::filesystem::path(arguments.out) / "graph.safetensors").string(),
-                common);
-    return;
-  }
-  const TableDataset data = load_table(config.data, config.train.seed);
-  const Schema schema = export_table(data, config.table, config.columns, config.data.types, arguments.out);
-  nlohmann::json result = {{"dataset", data.name},
-                           {"output", arguments.out},
-                           {"train", data.train.size()},
-                           {"valid", data.valid.size()},
-                           {"test", data.test.size()}};
-  std::string text = fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", arguments.out, data.train.size(),
-                                 data.valid.size(), data.test.size(), data.name);
-  if (arguments.perturb) {
-    result["perturbed"] = export_perturbed(data, schema, static_cast<uint64_t>(config.train.seed), arguments.out);
-    text += fmt::format("{}: {} perturbed copies of test.csv, drawn by seed {}\n",
-                        (std::filesystem::path(arguments.out) / "perturbed").string(), result["perturbed"]["conditions"].size(),
-                        config.train.seed);
-  }
-  print_result(common, result, text);
+  const DataReport report = modality_of(modalities(), config.data).export_data(config, arguments.out, arguments.perturb);
+  print_result(common, report.json, report.text);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
 
 namespace l0gm {
@@ -14,12 +15,17 @@ struct EvalArguments {
 
 void run_eval(const EvalArguments& arguments, const Common& common) {
   const Machine machine = arguments.machine.prepare();
-  std::vector<nlohmann::json> results;
-  for (const std::string& run : arguments.runs) results.push_back(evaluate(run, arguments.split, machine, arguments.options));
-  if (results.size() == 1)
-    print_result(common, results[0], describe(results[0]));
+  const Split split = arguments.split == "valid" ? Split::valid : Split::test;
+  std::vector<Evaluation> evaluations;
+  nlohmann::json results = nlohmann::json::array();
+  for (const std::string& run : arguments.runs) {
+    evaluations.push_back(evaluate(modalities(), run, split, machine, arguments.options));
+    results.push_back(evaluations.back().to_json());
+  }
+  if (evaluations.size() == 1)
+    print_result(common, results[0], describe(evaluations[0]));
   else
-    print_result(common, {{"results", results}}, compare(results));
+    print_result(common, {{"results", results}}, compare(evaluations));
 }
 
 }  // namespace
@@ -33,6 +39,7 @@ void add_eval(CLI::App& app, const Common& common) {
                                         "also on twelve perturbed copies of the rows (missing, noise, "
                                         "quantise, occlude), and their mean");
   verb->add_flag("--keep-perturbed", arguments->options.keep_perturbed, "leave those copies in RUN/perturbed/")->needs(perturb);
+  verb->add_flag("--again", arguments->options.again, "compute although the run keeps an evaluation that still holds");
   arguments->machine.add_to(*verb);
   verb->callback([arguments, &common] { run_eval(*arguments, common); });
 }

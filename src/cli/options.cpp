@@ -7,7 +7,7 @@ void add_options(CLI::App& app, const Common& common) {
       app.add_subcommand("options", "all options of a configuration, as Markdown (docs/options.md) or JSON with their defaults");
   verb->callback([&common] {
     Config defaults;
-    print_result(common, OptionList::of(defaults).json(), options_page());
+    print_result(common, OptionList::of(defaults).json(), options_page(modalities()));
   });
 }
 

@@ -2,15 +2,12 @@
 
 #include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "compact/graph/graph_predictor.h"
-#include "compact/table/run_predictor.h"
+#include "compact/compact_kinds.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
-#include "runtime/file_predictor.h"
 #include "serving/predict_file.h"
 
 namespace l0gm {
@@ -33,49 +30,46 @@ std::string told(const nlohmann::json& counts, const char* what) {
   return text.empty() ? "" : fmt::format("  {}: {}\n", what, text);
 }
 
-// A file is a compact model, which needs no LibTorch; a folder is a run.
-std::unique_ptr<Predictor> open_predictor(const PredictArguments& arguments) {
-  const std::filesystem::path path = arguments.model;
-  std::error_code ignored;  // whoever opens it says what is wrong with it
-  if (std::filesystem::is_directory(path, ignored)) {
-    return std::make_unique<RunPredictor>(path, arguments.machine.prepare(), arguments.calibrated);
+// The rows are those of the input, or, where rows refer to it, those that a flag names; none: all that there are.
+nlohmann::json predict_rows(const PredictArguments& arguments) {
+  PredictorOptions options{arguments.calibrated, arguments.machine.prepare(), {}};
+  const bool context = needs_context(compact_kinds(), arguments.model);
+  if (!context) {
+    for (const auto& [flag, value] : {std::pair("--nodes", &arguments.nodes), std::pair("--pairs", &arguments.pairs)}) {
+      if (value->empty()) continue;
+      throw UserError(
+          fmt::format("{} picks rows of what the input describes, and {} reads its rows from the input itself: leave it out",
+                      flag, arguments.model));
+    }
+    return predict_file(*open_predictor(compact_kinds(), arguments.model, options), arguments.input, arguments.out,
+                        arguments.options);
   }
-  if (std::filesystem::exists(path, ignored) && arguments.machine.device != "cpu") {
-    throw UserError(
-        fmt::format("--device {}: a compact model is served by the processor alone. Leave --device out, or give the run's "
-                    "folder.",
-                    arguments.machine.device));
-  }
-  return std::make_unique<FilePredictor>(path, arguments.calibrated);
-}
-
-void run_predict_graph(const PredictArguments& arguments, const Common& common) {
   if (!arguments.delimiter.empty())
     throw UserError("--delimiter is for tables; a graph's is data.delimiter in its configuration");
-  const GraphPredictor predictor(arguments.model, arguments.machine.prepare());
-  nlohmann::json result =
-      predict_graph(predictor, arguments.input, arguments.out, {arguments.nodes, arguments.pairs, arguments.calibrated});
-  result["calibrated"] = arguments.calibrated;
-  print_result(common, result,
-               fmt::format("{}: {} {} of a graph of {} nodes, {:.1f} seconds\n", arguments.out,
-                           with_thousands(result["rows"].get<int64_t>()), predictor.predicts_links() ? "pairs" : "nodes",
-                           with_thousands(result["graph_nodes"].get<int64_t>()), result["seconds"].get<double>()));
+  options.context = arguments.input;
+  const std::unique_ptr<Predictor> predictor = open_predictor(compact_kinds(), arguments.model, options);
+  const bool pairs = predictor->columns().size() > 1;
+  if (!pairs && !arguments.pairs.empty()) {
+    throw UserError("--pairs: this model tells the classes of nodes; name them with --nodes, or leave it out for all");
+  }
+  if (pairs && (arguments.pairs.empty() || !arguments.nodes.empty())) {
+    throw UserError(
+        "this model tells which nodes are linked: name pairs of them with --pairs FILE, a csv with the columns from,to, and "
+        "leave --nodes out");
+  }
+  const std::string& rows = pairs ? arguments.pairs : arguments.nodes;
+  return rows.empty() ? predict_known(*predictor, arguments.out)
+                      : predict_file(*predictor, rows, arguments.out, arguments.options);
 }
 
 void run_predict(PredictArguments& arguments, const Common& common) {
-  if (predicts_nodes(arguments.model)) return run_predict_graph(arguments, common);
-  for (const auto& [flag, value] : {std::pair("--nodes", &arguments.nodes), std::pair("--pairs", &arguments.pairs)}) {
-    if (!value->empty())
-      throw UserError(fmt::format("{} picks nodes of a graph, and {} is no graph's model: leave it out", flag, arguments.model));
-  }
-  const std::unique_ptr<Predictor> predictor = open_predictor(arguments);
   arguments.options.threads = arguments.machine.threads;
   if (!arguments.delimiter.empty()) {
     DataOptions spelled;
     spelled.delimiter = arguments.delimiter;
     arguments.options.delimiter = delimiter_of(spelled);
   }
-  nlohmann::json result = predict_file(*predictor, arguments.input, arguments.out, arguments.options);
+  nlohmann::json result = predict_rows(arguments);
   result["calibrated"] = arguments.calibrated;
   const std::string text = fmt::format("{}: {} rows, {} a second\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
                                        with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())));
@@ -94,7 +88,8 @@ void add_predict(CLI::App& app, const Common& common) {
                    "table with the columns the model reads, in any order; others are ignored. Graphs: a .toml whose [data] and "
                    "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")
       ->required();
-  verb->add_option("-o,--out", arguments->out, "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,p_linked")
+  verb->add_option("-o,--out", arguments->out,
+                   "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,prediction,p_…")
       ->required();
   verb->add_option("--nodes", arguments->nodes,
                    "graphs: a csv with the column `node`; only these are computed, in this order. Default: all");

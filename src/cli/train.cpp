@@ -9,8 +9,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
 #include "l0gm/error.h"
+#include "training/train.h"
 
 namespace l0gm {
 
@@ -73,20 +75,20 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   std::vector<std::string> assignments = arguments.assignments;
   if (arguments.seed >= 0) assignments.push_back(fmt::format("train.seed={}", arguments.seed));
   const Config config = read_config(arguments.config, assignments);
-  for (const std::string& sentence : unread_options(config)) log_warning(sentence);
+  for (const std::string& sentence : unread_options(modality_of(modalities(), config.data), config)) log_warning(sentence);
   const Machine machine = arguments.machine.prepare();
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   bool finished = false;
   {
     ProgressObserver progress;
-    finished = train(config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
+    finished = train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
   }
   if (!finished) {
     throw UserError("stopped; everything up to here is saved. Go on with: " + continuation(arguments));
   }
-  const nlohmann::json result = evaluate_run(arguments.out, "valid", machine);
-  print_result(common, result, describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));
+  const Evaluation result = evaluate_run(modalities(), arguments.out, Split::valid, machine);
+  print_result(common, result.to_json(), describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ fs::path card_path(const fs::path& out, const fs::path& wanted) {
 }
 
 nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator) {
-  const nlohmann::json all = judge(predictions, calibrator);
+  const nlohmann::json all = fields_to_json(metrics_summary(predictions, calibrator));
   nlohmann::json some;
   for (const char* key : {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary",
                           "ece_binary_floor", "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled"}) {

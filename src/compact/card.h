@@ -3,15 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "encode/table/schema.h"
-
 namespace l0gm {
-
-// A model card in Markdown. `about`: what the compact file says about itself (compact_run.cpp); `file`: its name.
-std::string model_card(const std::string& file, const Schema& schema, const nlohmann::json& about);
 
 // The parts of a card that are alike for every modality; `rows` and `columns` are what it calls them.
 namespace card {
+std::string count(const nlohmann::json& object, const char* key);  // a whole number, for people
 // A name as a table cell of Markdown: what comes from a file must not end the cell or the line.
 std::string cell(const std::string& text);
 std::string figures(const nlohmann::json& about, bool binary, const std::string& rows);

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
-#include "base/text_table.h"
-#include "compact/table/fold.h"
-#include "training/table/table_run.h"
+#include "compact/compaction.h"
 
 namespace l0gm {
 
@@ -15,6 +16,7 @@ struct Parity {
   double own_error = 0;  // the trained model in float32 against itself in float64
   int64_t rows = 0;
   double numerics_limit() const;
+  nlohmann::json to_json() const;
 };
 constexpr double algebra_limit = 1e-9;
 constexpr double least_numerics_limit = 2e-6;
@@ -26,26 +28,9 @@ struct Worst {
 };
 Worst largest_difference(const std::vector<double>& a, const std::vector<double>& b);
 
-// Some rows of a table, by number; names are for messages: "validation row 17".
-struct ParityRows {
-  std::string name;
-  const TextTable& table;
-  std::vector<int64_t> rows;
-};
-
-// What a trained model says of rows of text, in both precisions.
-struct TrainedModel {
-  LoadedTable single, exact;  // the same run twice, in float32 and in float64
-  explicit TrainedModel(const std::filesystem::path& run);
-  std::vector<double> probabilities(const ParityRows& rows, bool exactly);
-};
-
-// Adds the rows to `parity`; throws when a bound is broken, naming the worst row, its cells and both probabilities.
-void check_algebra(TrainedModel& trained, const FoldedModel& folded, const ParityRows& rows, Parity& parity);
-// `file`: float32 weights, as it was written.
-void check_numerics(TrainedModel& trained, const std::filesystem::path& file, const ParityRows& rows, Parity& parity);
-
-// What a compact file says of rows of text, [rows, classes].
-std::vector<double> served_probabilities(const std::filesystem::path& file, const ParityRows& rows);
+// The largest difference between what was found and what the trained model says; throws when it is beyond the limit, naming the
+// worst row and both probabilities. `what`: was compared.
+double require_parity(const Compaction& compaction, const std::vector<double>& found, const std::vector<double>& wanted,
+                      double limit, const char* what);
 
 }  // namespace l0gm

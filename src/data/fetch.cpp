@@ -34,7 +34,7 @@ std::string address_of(const CatalogueFile& file, const FetchOptions& options) {
 
 fs::path with_suffix(fs::path path, const std::string& suffix) { return path += suffix; }
 
-// The hash that an earlier fetch of a file without a listed one wrote down; empty when there was none.
+// The hash that an earlier fetch of a file without a listed one recorded; empty when there was none.
 std::string recorded_hash(const fs::path& path) {
   const fs::path record = with_suffix(path, ".sha256");
   std::error_code ignored;
@@ -52,7 +52,7 @@ std::string recorded_hash(const fs::path& path) {
 
 #ifdef L0GM_HAS_CURL
 
-// What the callbacks of one transfer share. Exceptions must not cross curl's C frames: they wait here.
+// Shared by the callbacks of one transfer. Exceptions must not cross curl's C frames: they are stored here.
 struct Transfer {
   AtomicFile& target;
   Sha256 digest;
@@ -97,8 +97,7 @@ std::string reason_of(CURL* handle, CURLcode code, int64_t received) {
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
     return fmt::format("the server answered with HTTP status {}", status);
   }
-  if (code == CURLE_PARTIAL_FILE)
-    return fmt::format("the connection ended after {} bytes, before the whole file had come", received);
+  if (code == CURLE_PARTIAL_FILE) return fmt::format("the connection ended after {} bytes, before the end of the file", received);
   return curl_easy_strerror(code);
 }
 
@@ -182,7 +181,7 @@ fs::path fetch_file(const CatalogueFile& file, const fs::path& folder, const Fet
   fs::create_directories(path.parent_path(), error);
   if (error) throw UserError(fmt::format("cannot create the folder {}: {}.", path.parent_path().string(), error.message()));
 
-  // The content is judged under a name of this process' own, so that `path` is whole and right whenever it exists.
+  // The content is checked under a name unique to this process, so that `path` is complete and right whenever it exists.
   const fs::path unchecked = with_suffix(path, fmt::format(".unchecked-{}", ::getpid()));
   AtomicFile target(unchecked);
   const std::string found = download(address, file.path, target, options);
@@ -199,7 +198,7 @@ fs::path fetch_file(const CatalogueFile& file, const fs::path& folder, const Fet
   }
   if (wanted.empty()) {
     write_file_atomically(with_suffix(path, ".sha256"), found + "  " + path.filename().string() + "\n");
-    log_info(fmt::format("{}: nobody has listed a SHA-256 for it yet; recorded {} for later fetches.", file.path, found));
+    log_info(fmt::format("{}: the catalogue lists no SHA-256 for it; recorded {} for later fetches.", file.path, found));
   }
   fs::rename(unchecked, path);
   return path;
@@ -242,8 +241,8 @@ std::vector<ObtainedFile> get_dataset(const CatalogueEntry& entry, const std::st
     }
     if (!found && file.optional) continue;
     if (found) {
-      if (file.address.empty() && options.mirror.empty()) check_content(file, *found);  // nothing better can be had: says so
-      if (*found != target / file.path) check_content(file, *found);                    // not ours to move
+      if (file.address.empty() && options.mirror.empty()) check_content(file, *found);  // cannot be fetched again: throws
+      if (*found != target / file.path) check_content(file, *found);  // throws: files outside the fetch folder are not moved
       log_warning(fmt::format("{} is cut off or changed; set aside as {}", found->string(), set_aside(*found, *found).string()));
     }
     obtained.push_back({fetch_file(file, target, options), true});

@@ -17,7 +17,7 @@ std::vector<std::filesystem::path> data_folders(const std::string& folder);
 // Where a fetched dataset is put: `folder` when named, else the user cache.
 std::filesystem::path fetch_folder(const std::string& folder);
 
-// The first of the spellings ("adult/adult.data", "adult/adult.data.xz") that is a file, folder by folder.
+// The first of the spellings ("adult/adult.data", "adult/adult.data.xz") that exists as a file, folder by folder.
 std::optional<std::filesystem::path> find_data_file(const std::vector<std::filesystem::path>& folders,
                                                     const std::vector<std::string>& spellings);
 

@@ -51,7 +51,7 @@ std::vector<std::vector<int64_t>> stratified(std::span<const int32_t> labels, st
   for (size_t i = 0; i < labels.size(); ++i) by_class[labels[i]].push_back(static_cast<int64_t>(i));
 
   std::vector<std::vector<int64_t>> parts(shares.size() + 1);
-  std::vector<double> carry(shares.size(), 0.0);  // what rounding owes a part goes to the next class: totals come out right
+  std::vector<double> carry(shares.size(), 0.0);  // rounding error of each part, passed on to the next class: totals are right
   for (const auto& [label, rows] : by_class) {
     RandomStream random(seed, mix_key(0x73706c6974, static_cast<uint64_t>(static_cast<uint32_t>(label))));
     const std::vector<int64_t> order = random.permutation(static_cast<int64_t>(rows.size()));

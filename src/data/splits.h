@@ -9,9 +9,9 @@
 
 namespace l0gm {
 
-// Deals rows 0 … labels.size()-1 out by shares, class by class: part 0 (training) gets what the others leave, part k + 1 gets
-// shares[k] of each class. Totals are within one row of share x rows as long as classes have rows to give. Every class keeps at
-// least one row in training, so a class of one row is in training only. Each part is in ascending order.
+// Splits rows 0 … labels.size()-1 at random by shares, stratified by class: part k + 1 gets shares[k] of each class, part 0
+// (training) the rest. Totals are within one row of share x rows as long as classes have enough rows. Every class has at least
+// one row in training, so a class of one row is in training only. Each part is in ascending order.
 // Deterministic: the same labels in the same order, shares and seed give the same parts; other row orders give other parts.
 // UserError when the shares do not leave room for training or a share above 0 gets no row.
 std::vector<std::vector<int64_t>> stratified(std::span<const int32_t> labels, std::span<const double> shares, uint64_t seed);

@@ -2,6 +2,7 @@
 
 #include <torch/nn/module.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 
 namespace l0gm {
 
-// How an encoder's interface is divided into units, for each kind of unit that a user may ask for.
+// How an encoder's interface is divided into units, for one kind of unit.
 struct InterfaceUnits {
   torch::Tensor cost;   // [units]
   torch::Tensor index;  // the unit of each dimension, [width]; undefined: one each, or fine
@@ -34,17 +35,19 @@ class Encoder : public torch::nn::Module {
   // The columns (channels) of the user's data that each interface dimension is made from, by index into column_names().
   virtual std::vector<std::vector<int64_t>> columns_of_dimension() const = 0;
   virtual std::vector<std::string> column_names() const = 0;
-  // How many of the encoder's parameters serve each dimension alone and go when it is closed for good; how many serve several.
+  // The number of the encoder's parameters that only this dimension uses and that are removed with it; the number of all others.
   virtual std::vector<int64_t> parameters_of_dimension() const = 0;
   virtual int64_t shared_parameters() const { return 0; }
   // Gate sites inside the encoder, in the order in which forward() applies them; the model owns their gates and adds a site at
-  // the interface unless the encoder says no. Called once, before the first pass.
+  // the interface if gated_at_interface() returns true. Called once, before the first pass.
   virtual std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions&) { return {}; }
   virtual bool gated_at_interface(const GateOptions&) const { return true; }
-  // Keeps the interface dimensions `kept` (int64, ascending) and computes no others from now on, where leaving them out does not
-  // change the rest; false: it cannot, and keeps its width.
+  // Computes only the interface dimensions `kept` (int64, ascending) from now on, if leaving the others out does not change
+  // these; returns false, and keeps its width, if it does.
   virtual bool narrow(const torch::Tensor&) { return false; }
-  // Called before evaluation: what training rows never touched is set to something sensible.
+  // Buffers that training changes and a checkpoint must hold, by name below the encoder; others are made anew by the constructor.
+  virtual std::map<std::string, torch::Tensor> learned_buffers() const { return {}; }
+  // Called before evaluation: sets embeddings that no training row has used to a mean (see FieldRows::settle).
   virtual void settle() {}
 };
 

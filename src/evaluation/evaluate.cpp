@@ -2,72 +2,150 @@
 
 #include <fmt/format.h>
 
-#include "evaluation/gate_report.h"
-#include "evaluation/planted_report.h"
-#include "evaluation/robustness.h"
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "evaluation/stored_evaluation.h"
 #include "l0gm/error.h"
-#include "metrics/summary.h"
-#include "training/table/table_run.h"
 
 namespace l0gm {
 
 namespace fs = std::filesystem;
 
-nlohmann::json evaluate_run(const fs::path& path, const std::string& split, const Machine& machine,
-                            const EvaluateOptions& options) {
-  const Config config = read_config(RunFolder::open(path).config(), {});
-  nlohmann::json result =
-      is_graph(config) ? evaluate_graph_run(path, split, machine, options) : evaluate_table_run(path, split, machine, options);
-  const nlohmann::json summary = RunFolder::open(path).read_json(path / "summary.json");
-  result["projected_units"] = summary.value("projected_units", 0);
-  result["converged"] = summary.value("converged", true);
-  result["run"] = path.string();
-  result["split"] = split;
-  result["seed"] = config.train.seed;
-  return result;
-}
+namespace {
 
-nlohmann::json evaluate_table_run(const fs::path& path, const std::string& split, const Machine& machine,
-                                  const EvaluateOptions& options) {
-  LoadedTable run = load_table_run(path, machine);
-  const EncodedTable rows = load_split(run, split);
-  const TableTensors tensors(rows, machine.device, dtype_of(run.config.train.precision));
-  const Predictions predictions = predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes);
-  write_predictions(run.folder.predictions(split), predictions);
-  nlohmann::json result = judge(predictions, run.calibrator);
-  result.update(report_gates(run, tensors));
-  result["dataset"] = run.table.dataset;
-  if (!run.table.planted.empty()) {
-    result["planted"] = compare_with_planted(run, tensors, rows, result["open_columns"]);
-    result["bayes_auc"] = run.table.bayes_auc;
+RobustnessReport judge_perturbed(Run& run, Split split, bool keep_files) {
+  std::map<std::string, ConditionFigures> conditions;
+  for (const Perturbation& perturbation : perturbations()) {
+    const PerturbedPredictions perturbed = run.predict_perturbed(split, perturbation, keep_files);
+    conditions[perturbation.name] = condition_figures(perturbed.predictions, perturbed.sha256);
   }
-  if (options.perturb) result.update(judge_perturbed(run, split, machine, options.keep_perturbed));
-  return result;
+  return robustness_report(std::move(conditions));
 }
 
-nlohmann::json evaluate_predictions(const fs::path& path, const std::string& split, CalibratorKind calibrator,
-                                    const EvaluateOptions& options) {
+nlohmann::json read_perturbed_record(const fs::path& path) {
+  if (!fs::exists(path)) {
+    throw UserError(
+        fmt::format("{} does not exist: these predictions are not known to be of perturbed copies. Export with `l0gm data "
+                    "export --perturb` and let the peer predict that folder (peers/README.md), or leave out --perturb.",
+                    path.string()));
+  }
+  const nlohmann::json record = nlohmann::json::parse(read_file(path), nullptr, false);
+  const bool good = record.is_object() && record.contains("conditions") && record["conditions"].is_object();
+  if (!good) {
+    throw UserError(
+        fmt::format("{} is damaged: wanted a JSON object with \"conditions\". Copy it from the export again.", path.string()));
+  }
+  for (const auto& [name, condition] : record["conditions"].items()) {
+    if (condition.is_object() && condition.contains("sha256") && condition["sha256"].is_string()) continue;
+    throw UserError(
+        fmt::format("{} is damaged: condition '{}' has no \"sha256\". Copy it from the export again.", path.string(), name));
+  }
+  return record;
+}
+
+RobustnessReport judge_perturbed_predictions(const fs::path& folder, Split split_kind) {
+  const std::string split(name_of_enum(split_kind));
+  if (!fs::is_directory(folder)) {
+    throw UserError(
+        fmt::format("--perturb wants a folder with predictions/{}-<condition>.csv and perturbed.json, found the file {}. Give "
+                    "the folder, or leave out --perturb.",
+                    split, folder.string()));
+  }
+  const nlohmann::json record = read_perturbed_record(folder / "perturbed.json");
+  const Predictions plain = read_predictions(folder / "predictions" / (split + ".csv"));
+  std::map<std::string, ConditionFigures> conditions;
+  std::vector<std::string> absent;
+  for (const Perturbation& perturbation : perturbations()) {
+    const fs::path file = folder / "predictions" / fmt::format("{}-{}.csv", split, perturbation.name);
+    if (!record["conditions"].contains(perturbation.name) || !fs::exists(file)) {
+      absent.push_back(perturbation.name);
+      continue;
+    }
+    const Predictions predictions = read_predictions(file);
+    if (predictions.rows != plain.rows || predictions.labels != plain.labels) {
+      throw UserError(
+          fmt::format("{} has other rows or labels than {}.csv beside it: it is no perturbed copy of these rows. Predict both "
+                      "from one export.",
+                      file.string(), split));
+    }
+    const std::string sha256 = record["conditions"][perturbation.name]["sha256"];
+    conditions[perturbation.name] = condition_figures(predictions, sha256);
+  }
+  if (conditions.empty()) {
+    throw UserError(
+        fmt::format("{} has no {}-<condition>.csv. Export with `l0gm data export --perturb` and let the peer predict that "
+                    "folder, or leave out --perturb.",
+                    (folder / "predictions").string(), split));
+  }
+  RobustnessReport report = robustness_report(std::move(conditions));
+  if (!absent.empty()) report.missing_conditions = absent;
+  return report;
+}
+
+Evaluation compute(Run& run, Split split, const EvaluateOptions& options) {
+  const Predictions predictions = run.predict(split);
+  Evaluation evaluation;
+  evaluation.nouns = run.nouns();
+  evaluation.summary = metrics_summary(predictions, run.calibrator);
+  evaluation.gates = run.gates(split);
+  evaluation.inputs = run.inputs(split);
+  const Record& record = run.record();
+  if (!record.planted.empty() && evaluation.inputs) {
+    evaluation.planted = compare_with_planted(record.planted, evaluation.inputs->open);
+  }
+  run.add_figures(split, evaluation);
+  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
+  evaluation.facts = {record.dataset, run.config.train.seed, summary.value("projected_units", int64_t{0}),
+                      summary.value("converged", true)};
+  write_predictions(run.folder.predictions(split), predictions);
+  if (options.perturb) evaluation.robustness = judge_perturbed(run, split, options.keep_perturbed);
+  return evaluation;
+}
+
+}  // namespace
+
+Evaluation evaluate_run(const Modalities& modalities, const fs::path& path, Split split, const Machine& machine,
+                        const EvaluateOptions& options) {
+  const RunFolder folder = RunFolder::open(path);
+  folder.require_finished();
+  std::optional<Evaluation> evaluation;
+  if (!options.again && !options.keep_perturbed) evaluation = stored_evaluation(folder, split, machine, options.perturb);
+  if (!evaluation) {
+    const std::unique_ptr<Run> run = open_run(modalities, path, machine);
+    evaluation = compute(*run, split, options);
+    store_evaluation(*run, split, *evaluation);
+  }
+  evaluation->run = path.string();
+  evaluation->split = name_of_enum(split);
+  return *evaluation;
+}
+
+Evaluation evaluate_predictions(const fs::path& path, Split split, CalibratorKind calibrator, const EvaluateOptions& options) {
   const bool folder = fs::is_directory(path);
-  const fs::path file = folder ? path / "predictions" / (split + ".csv") : path;
+  const fs::path file = folder ? path / "predictions" / (std::string(name_of_enum(split)) + ".csv") : path;
   const fs::path valid = file.parent_path() / "valid.csv";
   const Predictions predictions = read_predictions(file);
-  const bool calibrated = folder && split != "valid" && fs::exists(valid);
+  const bool calibrated = folder && split != Split::valid && fs::exists(valid);
   Predictions validation;
   if (calibrated) validation = read_predictions(valid);
-  nlohmann::json result = judge(predictions, calibrated ? &validation : nullptr, calibrator);
-  result["run"] = path.string();
-  if (folder) result["split"] = split;
-  if (options.perturb) result.update(judge_perturbed_predictions(path, split));
-  return result;
+  Evaluation evaluation;
+  evaluation.summary = metrics_summary(predictions, calibrated ? &validation : nullptr, calibrator);
+  evaluation.run = path.string();
+  if (folder) evaluation.split = name_of_enum(split);
+  if (options.perturb) evaluation.robustness = judge_perturbed_predictions(path, split);
+  return evaluation;
 }
 
-nlohmann::json evaluate(const fs::path& path, const std::string& split, const Machine& machine, const EvaluateOptions& options) {
+Evaluation evaluate(const Modalities& modalities, const fs::path& path, Split split, const Machine& machine,
+                    const EvaluateOptions& options) {
   if (!fs::exists(path)) throw UserError(fmt::format("{} does not exist", path.string()));
-  if (RunFolder::is_run(path)) return evaluate_run(path, split, machine, options);
-  if (fs::is_regular_file(path) || fs::exists(path / "predictions" / (split + ".csv"))) {
+  if (RunFolder::is_run(path)) return evaluate_run(modalities, path, split, machine, options);
+  const std::string file = std::string(name_of_enum(split)) + ".csv";
+  if (fs::is_regular_file(path) || fs::exists(path / "predictions" / file)) {
     return evaluate_predictions(path, split, CalibratorKind::temperature, options);
   }
-  throw UserError(fmt::format("{} is neither a run (no run.json) nor predictions (no predictions/{}.csv)", path.string(), split));
+  throw UserError(fmt::format("{} is neither a run (no run.json) nor predictions (no predictions/{})", path.string(), file));
 }
 
 }  // namespace l0gm

@@ -1,40 +1,33 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "run/evaluation.h"
 #include "training/run.h"
 
 namespace l0gm {
 
 struct EvaluateOptions {
-  bool perturb = false;         // also on perturbed copies of the split (evaluation/robustness.h)
+  bool perturb = false;         // also on perturbed copies of the split
   bool keep_perturbed = false;  // a run's copies stay in RUN/perturbed/
+  bool again = false;           // compute although the run has a stored evaluation that still holds
 };
 
-// Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. Writes predictions/SPLIT.csv.
-nlohmann::json evaluate_run(const std::filesystem::path& path, const std::string& split, const Machine& machine,
-                            const EvaluateOptions& options = {});
-
-// The parts of it that are a modality's own.
-nlohmann::json evaluate_table_run(const std::filesystem::path& path, const std::string& split, const Machine& machine,
-                                  const EvaluateOptions& options);
-nlohmann::json evaluate_graph_run(const std::filesystem::path& path, const std::string& split, const Machine& machine,
-                                  const EvaluateOptions& options);
-
-// Somebody else's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one csv
-// file (raw figures only).
-nlohmann::json evaluate_predictions(const std::filesystem::path& path, const std::string& split, CalibratorKind calibrator,
-                                    const EvaluateOptions& options = {});
-
-// Whichever of the two it is.
-nlohmann::json evaluate(const std::filesystem::path& path, const std::string& split, const Machine& machine,
+// Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. Writes predictions/SPLIT.csv and
+// evaluation/SPLIT.json; where these are there, and neither the run nor its data has changed, they are the answer.
+Evaluation evaluate_run(const Modalities& modalities, const std::filesystem::path& path, Split split, const Machine& machine,
                         const EvaluateOptions& options = {});
 
-// For people: one result as lines, several as one table; there the means over perturbed copies are over the conditions that all
-// have.
-std::string describe(const nlohmann::json& result);
-std::string compare(const std::vector<nlohmann::json>& results);
+// Another program's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one
+// csv file (raw figures only). Perturbed: predictions/SPLIT-<condition>.csv, and perturbed.json as `l0gm data export --perturb`
+// wrote it; means are over the conditions that are there, none at all is a UserError.
+Evaluation evaluate_predictions(const std::filesystem::path& path, Split split, CalibratorKind calibrator,
+                                const EvaluateOptions& options = {});
+
+// Whichever of the two it is.
+Evaluation evaluate(const Modalities& modalities, const std::filesystem::path& path, Split split, const Machine& machine,
+                    const EvaluateOptions& options = {});
 
 }  // namespace l0gm

@@ -16,7 +16,7 @@ namespace l0gm {
 
 namespace {
 
-constexpr int64_t numbers_at_a_time = 16384;  // they stay in the cache
+constexpr int64_t numbers_at_a_time = 16384;  // small enough to stay in the cache
 
 template <class T>
 void mask_rows(const T* x, const int64_t* ids, int64_t rows, int64_t width, uint64_t key, float share, T scale, T* out) {

@@ -4,9 +4,9 @@
 
 namespace l0gm {
 
-// x with a share of its elements 0 and the others scaled up; element (id, j) of row id by the draw's numbers, as uniform_noise
-// gives them. The mask is not kept for the gradient but drawn again: for wide layers over a whole graph it would be as large as
-// what it masks.
+// Dropout: sets a share of the elements of x to 0 and scales up the others. Element (id, j) is dropped by the number that
+// uniform_noise gives for it. The mask is not stored for the gradient but drawn again: for wide layers over a whole graph it
+// would be as large as x.
 torch::Tensor counter_dropout(const torch::Tensor& x, double share, const Draw& draw);
 
 }  // namespace l0gm

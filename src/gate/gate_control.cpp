@@ -13,9 +13,9 @@ namespace l0gm {
 
 namespace {
 
-constexpr double not_converged_above = 0.05;
-constexpr double share_memory = 0.98;    // running mean of which units are open, over about 50 steps
-constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
+constexpr double converged_fraction = 0.05, converged_units = 2;  // of the units: at most this many projected
+constexpr double open_share_decay = 0.98;                         // running mean over about 50 steps
+constexpr double cost_tolerance = 1e-9;                           // costs are sums of rounded shares
 
 std::vector<double> to_vector(const torch::Tensor& tensor) {
   const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
@@ -35,7 +35,8 @@ torch::Tensor gradient_score(const GatePass::Record& record) {
   return gradient.dim() == 2 ? by_unit(record, gradient).abs() : by_unit(record, gradient.abs());
 }
 
-// How large what passes the site is: per dimension the mean over examples, per element its share of it.
+// The size of the representation at the site: per dimension the mean over examples, for fine units per element its part of that
+// mean.
 torch::Tensor magnitude(const GatePass::Record& record) {
   const torch::Tensor size = record.representation.abs();
   const bool fine = record.index.defined() && record.index.dim() == 2;
@@ -44,17 +45,18 @@ torch::Tensor magnitude(const GatePass::Record& record) {
 
 }  // namespace
 
-void settle_control(GateOptions& options, bool control_named) {
+void resolve_control(GateOptions& options, bool control_named) {
   if (options.unit == UnitKind::none) return;
   const int named = int(options.lambda.has_value()) + int(options.target_active.has_value()) + int(options.k.has_value());
-  if (named > 1) throw UserError("gate.lambda, gate.target_active and gate.k exclude each other: name one of them");
+  if (named > 1) throw UserError("gate.lambda, gate.target_active and gate.k exclude each other: set one of them");
   const ControlKind implied = options.target_active ? ControlKind::target : options.k ? ControlKind::top_k : ControlKind::lambda;
   if (control_named && named == 1 && options.control != implied) {
-    throw UserError(fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control, it follows",
-                                name_of_enum(options.control),
-                                options.lambda          ? "lambda"
-                                : options.target_active ? "target_active"
-                                                        : "k"));
+    throw UserError(
+        fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control: it follows from the other option",
+                    name_of_enum(options.control),
+                    options.lambda          ? "lambda"
+                    : options.target_active ? "target_active"
+                                            : "k"));
   }
   if (!control_named || named == 1) options.control = implied;
   if (options.control == ControlKind::lambda && !options.lambda) options.lambda = GateOptions::default_lambda;
@@ -69,7 +71,7 @@ void settle_control(GateOptions& options, bool control_named) {
 GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, uint64_t seed)
     : options_(options), sites_(std::move(sites)), seed_(seed) {
   for (const GateSite* site : sites_) {
-    whole_cost_ += site->gate->cost().sum().item<double>();
+    total_cost_ += site->gate->cost().sum().item<double>();
     scores_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
     open_share_.push_back(at::ones({site->gate->units()}, torch::kFloat64));
   }
@@ -110,7 +112,7 @@ torch::Tensor GateControl::penalty(const GatePass& pass) const {
   if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
   if (options_.control == ControlKind::lambda) return pass.expected_cost() * (*options_.lambda * state.ramp);
   if (options_.control == ControlKind::target) {
-    // An augmented Lagrangian: the price alone is an integrator over gates that integrate it once more, and would swing for ever.
+    // An augmented Lagrangian: the price integrates the gap and the gates integrate the price, so a price alone would oscillate.
     const torch::Tensor gap = pass.cost_fraction() - target_now(state);
     return gap * price_ + gap.square() * (options_.control_damping / 2);
   }
@@ -122,7 +124,9 @@ void GateControl::after_step(const GatePass& pass) {
   const GateState& state = pass.state();
   ramp_ = state.ramp;
   for (size_t i = 0; i < sites_.size(); ++i) {
-    const GatePass::Record& record = pass.records()[i];
+    const GatePass::Record* met = pass.record(*sites_[i]);
+    if (met == nullptr) continue;  // a skipped layer
+    const GatePass::Record& record = *met;
     if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
       if (wants_probe(state) && !record.probe.defined())
         throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
@@ -131,12 +135,12 @@ void GateControl::after_step(const GatePass& pass) {
     }
     if (sites_[i]->gate->has_instance_logits() && state.phase == Phase::anneal) {
       const torch::Tensor open = record.gated.logits.gt(sites_[i]->gate->open_logit(state.tau)).to(torch::kFloat64).mean(0).cpu();
-      open_share_[i].mul_(share_memory).add_(open, 1 - share_memory);
+      open_share_[i].mul_(open_share_decay).add_(open, 1 - open_share_decay);
     }
   }
   if (options_.control == ControlKind::target && state.phase == Phase::anneal && options_.logits != LogitKind::fixed &&
       !sites_.empty()) {
-    // The price may fall below zero: a clamped one overshoots, since closed gates get no gradient that would reopen them.
+    // The price may become negative: if clamped at zero it overshoots, since closed gates get no gradient that would reopen them.
     price_ += options_.control_rate * (pass.cost_fraction().item<double>() - target_now(state));
   }
 }
@@ -156,12 +160,12 @@ std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>&
   const bool equal = std::all_of(cost.begin(), cost.end(), [&](double c) { return std::abs(c - cost[0]) < cost_tolerance; });
   std::vector<uint8_t> open(rank.size(), 0);
   if (equal || options_.k) {  // exactly round(target * units), or k
-    const int64_t count = options_.k ? *options_.k : std::max<int64_t>(1, std::llround(target_share() * whole_cost_ / cost[0]));
+    const int64_t count = options_.k ? *options_.k : std::max<int64_t>(1, std::llround(target_share() * total_cost_ / cost[0]));
     for (size_t i = 0; i < std::min<size_t>(static_cast<size_t>(count), order.size()); ++i) open[order[i]] = 1;
   } else {
     double spent = 0;
     for (const size_t unit : order) {
-      if (spent + cost[unit] > target_share() * whole_cost_ * (1 + cost_tolerance) && spent > 0) continue;
+      if (spent + cost[unit] > target_share() * total_cost_ * (1 + cost_tolerance) && spent > 0) continue;
       spent += cost[unit];
       open[unit] = 1;
     }
@@ -196,10 +200,10 @@ Hardening GateControl::harden(const GateState& state) {
   torch::NoGradGuard no_grad;
   Hardening result;
   if (options_.logits == LogitKind::fixed && !picked_)
-    throw std::logic_error("static logits: start_annealing() was never called");
+    throw std::logic_error("static logits: harden() needs start_annealing() first");
   const bool project = options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed;
   std::vector<torch::Tensor> ranking, weight, masks;
-  GateState step_before = state;  // top-k: what k shuts was shut before
+  GateState step_before = state;  // top-k: units beyond k were closed before
   if (options_.control == ControlKind::top_k) step_before.keep = target_share();
   for (size_t i = 0; i < sites_.size(); ++i) {
     ranking.push_back(sites_[i]->gate->logits());
@@ -212,13 +216,15 @@ Hardening GateControl::harden(const GateState& state) {
     result.units += gate->units();
     if (project) {
       const torch::Tensor before = gate->ever_open(step_before).cpu();
-      if (gate->has_instance_logits()) masks[i] &= before;  // what no example opens costs nothing, and stays shut
+      if (gate->has_instance_logits()) masks[i] &= before;  // units that no example opens cost nothing and stay closed
       result.projected_units += before.ne(masks[i]).sum().item<int64_t>();
       gate->force(masks[i].to(gate->logits().device()), state.tau);
     }
     result.open_units += gate->ever_open(state).sum().item<int64_t>();
   }
-  result.converged = static_cast<double>(result.projected_units) <= not_converged_above * static_cast<double>(result.units);
+  // With few units a share of them would be less than one.
+  const double allowed = std::max(converged_fraction * static_cast<double>(result.units), converged_units);
+  result.converged = static_cast<double>(result.projected_units) <= allowed;
   return result;
 }
 

@@ -9,7 +9,7 @@ namespace l0gm {
 
 namespace {
 
-// Gate noise and dropout use numbers of their own.
+// Gate noise and dropout use different random numbers.
 constexpr int64_t dropout_sites = int64_t{1} << 32;
 
 int64_t site_number(const std::string& name) {
@@ -39,6 +39,20 @@ torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, cons
   return value;
 }
 
+const GatePass::Record* GatePass::record(const GateSite& site) const {
+  for (const Record& record : records_) {
+    if (record.site == &site) return &record;
+  }
+  return nullptr;
+}
+
+const GatePass::Record* GatePass::interface_record() const {
+  for (const Record& record : records_) {
+    if (record.site->at_interface) return &record;
+  }
+  return nullptr;
+}
+
 torch::Tensor GatePass::dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids) const {
   if (share <= 0) return x;
   return counter_dropout(x, share, {seed_, step_, dropout_sites + place, ids.defined() ? ids : example_ids_});
@@ -53,10 +67,10 @@ torch::Tensor GatePass::expected_cost() const {
 }
 
 torch::Tensor GatePass::cost_fraction() const {
-  double whole = 0;
-  for (const Record& record : records_) whole += record.site->gate->cost().sum().item<double>();
+  double total = 0;
+  for (const Record& record : records_) total += record.site->gate->cost().sum().item<double>();
   const torch::Tensor expected = expected_cost();
-  return expected.defined() ? expected / whole : expected;
+  return expected.defined() ? expected / total : expected;
 }
 
 }  // namespace l0gm

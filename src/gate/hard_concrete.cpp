@@ -11,8 +11,8 @@ namespace l0gm {
 
 namespace {
 
-// How far force() moves a logit past the threshold: enough to survive rounding, little enough to keep the ranking's
-// neighbourhood.
+// How far force() moves a logit past the threshold: enough to survive rounding, little enough to change the order of logits
+// little.
 constexpr double force_margin = 0.05;
 // Noise shared by all examples of a step is drawn for this id.
 constexpr int64_t batch_id = -1;
@@ -36,7 +36,7 @@ HardConcreteImpl::HardConcreteImpl(const GateOptions& options, torch::Tensor cos
     const auto real = cost_.options();
     range_ = register_parameter("range", at::full({units}, range_start, real));
     if (rank > 0) map_in_ = register_parameter("map_in", at::randn({width, rank}, real) / std::sqrt(static_cast<double>(width)));
-    // Zero at first: a random map would move logits at random, and units would close before it has learned anything.
+    // Zero at first: a random map would move logits at random and close units before it has learned anything.
     map_out_ = register_parameter("map_out", at::zeros({rank > 0 ? rank : width, units}, real));
   }
 }
@@ -60,7 +60,7 @@ torch::Tensor HardConcreteImpl::open_probability(double tau) const {
   return at::sigmoid(logits_ - tau * std::log(-options_.gamma / options_.zeta));
 }
 
-// Rows without an open unit get the one with the largest logit: a representation of nothing predicts nothing.
+// Rows without an open unit get the unit with the largest logit: a prediction needs at least one.
 torch::Tensor HardConcreteImpl::rule(const torch::Tensor& logits, double tau) const {
   torch::Tensor values;
   if (options_.test_rule == TestRule::threshold) {
@@ -83,7 +83,7 @@ torch::Tensor HardConcreteImpl::test_values(const GateState& state) const {
 torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
   if (!has_instance_logits() || state.phase == Phase::warmup) return test_values(state).gt(0);
   const torch::Tensor largest = (logits_ + range()).detach(), open = largest.gt(open_logit(state.tau));
-  return at::where(open.any(), open, largest.eq(largest.max()));  // never none: forward() opens that one
+  return at::where(open.any(), open, largest.eq(largest.max()));  // at least one: forward() opens it
 }
 
 torch::Tensor HardConcreteImpl::keep_mask(double share) const {
@@ -95,7 +95,7 @@ torch::Tensor HardConcreteImpl::keep_mask(double share) const {
 void HardConcreteImpl::force(const torch::Tensor& open, double tau) {
   torch::NoGradGuard no_grad;
   const double edge = open_logit(tau);
-  // An instance gate may sit below the edge as long as its range carries it over for the examples that need it.
+  // The logit of an instance gate may be below the edge as long as its range allows an example to pass it.
   const torch::Tensor lowest =
       has_instance_logits() ? edge + force_margin - range() : at::full_like(logits_, edge + force_margin);
   const torch::Tensor opened = at::maximum(logits_, lowest), closed = logits_.clamp_max(edge - force_margin);
@@ -130,11 +130,11 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     return fine ? per_unit.index_select(0, index.reshape(-1)).view(index.sizes()) : per_unit.index_select(-1, index);
   };
   if (frozen || !is_training()) {
-    torch::Tensor judged = logits.detach();
-    // A unit that is dead (and may be removed) or that top-k keeps shut must not become the last one open of some example.
-    if (state.keep < 1) judged = judged.masked_fill(keep_mask(state.keep).eq(0), -HUGE_VAL);
-    if (instance) judged = judged.masked_fill(ever_open(state).logical_not(), -HUGE_VAL);
-    result.gates = spread(rule(judged, state.tau));
+    torch::Tensor candidates = logits.detach();
+    // A unit that never opens (and may be removed) or that top-k closes must not become the only open unit of an example.
+    if (state.keep < 1) candidates = candidates.masked_fill(keep_mask(state.keep).eq(0), -HUGE_VAL);
+    if (instance) candidates = candidates.masked_fill(ever_open(state).logical_not(), -HUGE_VAL);
+    result.gates = spread(rule(candidates, state.tau));
   } else {
     const bool per_example = options_.noise == Noise::example;
     Draw noise_draw = draw;

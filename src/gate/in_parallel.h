@@ -9,9 +9,9 @@
 
 namespace l0gm {
 
-// Calls work(part) for the parts 0 … parts - 1 in torch's threads. at::parallel_for would be serial here: it is a header that
-// needs the caller to be compiled with OpenMP. A tensor iterator runs its loop inside the library, in the threads that all other
-// operations use.
+// Calls work(part) for the parts 0 … parts - 1 in torch's threads. at::parallel_for would be serial here: as a header
+// it needs the caller to be compiled with OpenMP. A tensor iterator runs its loop inside the library, in the threads that all
+// other operations use.
 template <class Work>
 void in_parallel(int64_t parts, const Work& work) {
   if (parts <= 1) {
@@ -30,7 +30,7 @@ void in_parallel(int64_t parts, const Work& work) {
       1);
 }
 
-// How many threads a piece of work is worth.
+// How many parts to split work of so many operations into: one per thread, fewer if it is small.
 inline int64_t worthwhile_parts(int64_t operations) {
   constexpr int64_t enough = 1 << 15;
   return at::in_parallel_region() ? 1 : std::clamp<int64_t>(operations / enough, 1, at::get_num_threads());

@@ -25,7 +25,7 @@ Words multiply(const torch::Tensor& word, int64_t factor) {
   return {product.bitwise_right_shift(32).bitwise_and(0xFFFFFFFFLL), product.bitwise_and(0xFFFFFFFFLL)};
 }
 
-// The same Philox as base/random.h in tensor operations, for devices without a kernel of ours.
+// The same Philox as base/random.h in tensor operations, for devices without a kernel of l0gm.
 torch::Tensor philox_on_device(uint64_t key, const torch::Tensor& ids, int64_t blocks) {
   const auto integers = ids.options();
   torch::Tensor c0 = ids.bitwise_and(0xFFFFFFFFLL).unsqueeze(1).expand({ids.size(0), blocks});

@@ -12,7 +12,7 @@ namespace l0gm {
 
 namespace {
 
-// Share of the way at `x` in [0, 1]; every curve starts at 0 and ends at 1.
+// The value of the curve at `x` in [0, 1]; every curve rises from 0 to 1.
 double eased(double x, Curve curve) {
   switch (curve) {
     case Curve::linear:

@@ -19,7 +19,7 @@ torch::Tensor products(const torch::Tensor& previous, const torch::Tensor& base,
   return (base.narrow(1, begin, count).unsqueeze(2) * previous.unsqueeze(1)).view({previous.size(0), count * previous.size(1)});
 }
 
-// The products are made again on the way back rather than kept.
+// The products are computed again in the backward pass rather than saved.
 struct CinLayer : torch::autograd::Function<CinLayer> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& previous,
                                const torch::Tensor& base, const torch::Tensor& weight) {
@@ -61,7 +61,7 @@ torch::Tensor cin_layer(const torch::Tensor& previous, const torch::Tensor& base
 CinHead::CinHead(HeadShape shape, const std::vector<int64_t>& maps, int64_t rank) : shape_(shape), maps_(maps), rank_(rank) {
   int64_t before = shape.fields, all = 0;
   for (size_t k = 0; k < maps.size(); ++k) {
-    // Maps start about as large as what they are made from.
+    // Initialised so that maps are about as large as their inputs.
     const double deviation = 1 / std::sqrt(static_cast<double>(before * shape.fields));
     if (rank == 0) {
       weights_.push_back(register_parameter(fmt::format("weight{}", k), at::randn({shape.fields, before, maps[k]}) * deviation));

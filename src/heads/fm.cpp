@@ -7,7 +7,7 @@ namespace l0gm {
 FmHead::FmHead(HeadShape shape, bool weighted) : shape_(shape) {
   const int64_t outputs = shape.members * shape.outputs;
   if (!weighted) {
-    // Members must start apart, or they would stay one.
+    // Members must start different, or they would stay identical.
     if (outputs > 1) coordinate_weights_ = register_parameter("coordinate_weights", 1 + at::randn({shape.width, outputs}) * 0.1);
     return;
   }

@@ -5,8 +5,8 @@
 namespace l0gm {
 
 // Factorisation machine: the sum over pairs of fields i < j of <v_i, v_j>.
-//   plain      one member and two classes: no parameters. Else each output weighs the pooled coordinates, starting at 1.
-//   weighted   each pair has its own weight r_ij, per member and output, starting near 0 (FwFM).
+//   plain      one member and two classes: no parameters. Otherwise a weight per coordinate and output, which starts at 1.
+//   weighted   each pair has its own weight r_ij, per member and output, which starts near 0 (FwFM).
 class FmHead : public Head {
  public:
   FmHead(HeadShape shape, bool weighted);
@@ -19,7 +19,7 @@ class FmHead : public Head {
   HeadShape shape_;
   torch::Tensor coordinate_weights_;  // [width, members * outputs]; undefined: all 1
   torch::Tensor pair_weights_;        // [members * outputs, pairs]; undefined: all 1
-  torch::Tensor pair_of_cell_;  // [fields * fields]: the pair of each cell of the symmetric matrix; the diagonal: behind the last
+  torch::Tensor pair_of_cell_;  // [fields * fields]: the pair of each cell of the symmetric matrix; number of pairs: diagonal
 };
 
 }  // namespace l0gm

@@ -10,12 +10,13 @@ namespace l0gm {
 // Reads the gated interface. Outputs are one logit per member for two classes, else one per class.
 class Head : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch,
-                                GatePass& pass) = 0;  // [examples, members, outputs]
-  // Parameters that are left when only the interface dimensions of `kept` (bool [width], on the CPU) are.
+  // Logits [examples, members, outputs].
+  virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) = 0;
+  // The number of parameters when only the interface dimensions `kept` (bool [width], on the CPU) are left.
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
   virtual void settle() {}  // as Encoder::settle
-  // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Heads of graphs can.
+  // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Implemented by the heads of
+  // graphs only.
   virtual void narrow(const torch::Tensor& kept, const torch::Tensor& values);
 };
 
@@ -24,7 +25,7 @@ torch::Tensor log_probabilities(const torch::Tensor& logits);
 
 inline int64_t outputs_for(int64_t classes) { return classes == 2 ? 1 : classes; }
 
-// What all branches of a table's head are made for. The interface is `fields` embeddings of `width`, then `statistics` single
+// The shape that all branches of a table's head share. The interface is `fields` embeddings of `width`, then `statistics` single
 // numbers.
 struct HeadShape {
   int64_t fields = 0, width = 0, statistics = 0;
@@ -33,7 +34,7 @@ struct HeadShape {
   torch::Tensor embeddings(const torch::Tensor& interface) const {  // [examples, fields, width]
     return interface.narrow(1, 0, fields * width).view({-1, fields, width});
   }
-  int64_t fields_with(const torch::Tensor& kept) const {  // those with a dimension left
+  int64_t fields_with(const torch::Tensor& kept) const {  // fields with a dimension left
     return kept.narrow(0, 0, fields * width).view({fields, width}).any(1).sum().item<int64_t>();
   }
 };

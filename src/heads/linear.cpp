@@ -32,9 +32,11 @@ LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& cou
 }
 
 torch::Tensor LinearHead::field_gates(const GatePass& pass) const {
-  if (pass.records().empty()) return {};
-  const GatePass::Record& record = pass.records()[0];
-  // While units are ranked by gradient, all are open: the probe stands for them, so that what a column says here counts too.
+  const GatePass::Record* at_interface = pass.interface_record();
+  if (at_interface == nullptr) return {};
+  const GatePass::Record& record = *at_interface;
+  // While units are ranked by gradient, all are open: the probe takes the place of the gates, so that a column's term here counts
+  // too.
   const torch::Tensor found = record.gated.gates.defined() ? record.gated.gates : record.probe;
   if (!found.defined()) return {};
   const torch::Tensor gates = found.view({-1, shape_.dimensions()}).to(statistic_weights_.scalar_type());

@@ -15,8 +15,8 @@ class LinearHead : public Head {
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void settle() override { terms_->settle(); }
 
-  // What each field says, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], as far as
-  // gates let them through; `pass` without a record: all of it.
+  // The term of each field, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], times
+  // their gates; `pass` without a record: ungated.
   struct Terms {
     torch::Tensor fields, statistics;
   };
@@ -24,7 +24,7 @@ class LinearHead : public Head {
   const torch::Tensor& statistic_weights() const { return statistic_weights_; }
   const FieldEmbeddings& encodings() const { return *terms_; }
 
-  // The largest gate of each field's source, [examples or 1, all fields]; undefined while everything is open.
+  // The largest gate of each field's source, [examples or 1, all fields]; undefined while all gates are open.
   torch::Tensor field_gates(const GatePass& pass) const;
 
  private:
@@ -35,7 +35,7 @@ class LinearHead : public Head {
   torch::Tensor source_of_field_;
 };
 
-// The same where it is all there is: the interface holds the terms themselves, gated by column; this sums them up.
+// The same for a model without other branches: the interface holds the terms themselves, gated by column; this head sums them.
 class TermSumHead : public Head {
  public:
   explicit TermSumHead(HeadShape shape);  // shape.width = members * outputs

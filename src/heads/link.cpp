@@ -42,7 +42,7 @@ int64_t LinkHead::parameters_with(const torch::Tensor& kept) const {
 void LinkHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {
   torch::NoGradGuard no_grad;
   torch::Tensor& first = scorer_ == LinkScorer::dot ? channel_weight_ : weight0_;
-  // Both nodes of a pair were multiplied with the gate's value.
+  // Both nodes of a pair were multiplied by the gate's value.
   torch::Tensor scale = values.to(first.device(), first.scalar_type()).square();
   if (first.dim() == 2) scale = scale.unsqueeze(1);
   first.set_data((first.index_select(0, kept.to(first.device())) * scale).contiguous());

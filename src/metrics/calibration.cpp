@@ -23,12 +23,12 @@ double absolute_sum(const BinSums& sums) {
   return total;
 }
 
-double gap(const Forecasts& forecasts, int64_t i) { return forecasts.happened[i] - forecasts.probability[i]; }
+double gap(const Forecasts& forecasts, int64_t i) { return forecasts.outcome[i] - forecasts.probability[i]; }
 
 int equal_width_bin(double p, int bins) {
   if (!(p > 0)) return 0;
   int bin = std::min(static_cast<int>(std::ceil(std::min(p, 1.0) * bins)) - 1, bins - 1);
-  // p * bins rounds: settle on the edges as they are written, k / bins.
+  // p * bins is rounded: compare with the edges as defined, k / bins.
   if (bin > 0 && p <= static_cast<double>(bin) / bins) --bin;
   if (bin < bins - 1 && p > static_cast<double>(bin + 1) / bins) ++bin;
   return bin;
@@ -127,7 +127,7 @@ Forecasts top_forecasts(const Predictions& predictions) {
     const auto row = predictions.row(i);
     const int32_t top = top_class(row);
     out.probability.push_back(row[top]);
-    out.happened.push_back(top == predictions.labels[i]);
+    out.outcome.push_back(top == predictions.labels[i]);
   }
   return out;
 }
@@ -137,7 +137,7 @@ Forecasts class_forecasts(const Predictions& predictions, int32_t of_class) {
   for (int64_t i = 0; i < predictions.size(); ++i) {
     if (predictions.labels[i] < 0) continue;
     out.probability.push_back(predictions.row(i)[of_class]);
-    out.happened.push_back(predictions.labels[i] == of_class);
+    out.outcome.push_back(predictions.labels[i] == of_class);
   }
   return out;
 }
@@ -209,12 +209,12 @@ std::vector<ReliabilityBin> reliability(const Forecasts& forecasts, int bins) {
     ReliabilityBin& bin = out[bin_of_row[i]];
     ++bin.count;
     bin.confidence += forecasts.probability[i];
-    bin.accuracy += forecasts.happened[i];
+    bin.accuracy += forecasts.outcome[i];
   }
   for (int k = 0; k < bins; ++k) {
     out[k].low = static_cast<double>(k) / bins;
     out[k].high = static_cast<double>(k + 1) / bins;
-    out[k].confidence /= static_cast<double>(out[k].count);  // 0 / 0 is the NaN an empty bin shall have
+    out[k].confidence /= static_cast<double>(out[k].count);  // an empty bin gets 0 / 0 = NaN
     out[k].accuracy /= static_cast<double>(out[k].count);
   }
   return out;

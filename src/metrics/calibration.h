@@ -12,10 +12,10 @@ namespace l0gm {
 // |sum of outcomes - sum of forecasts| / rows. Every variant is a choice of forecasts and of bins.
 constexpr int calibration_bins = 15;
 
-// One forecast per labelled row and whether what it spoke of came true.
+// One forecast per labelled row, and its outcome: 1 if the forecast event occurred, else 0.
 struct Forecasts {
   std::vector<double> probability;
-  std::vector<uint8_t> happened;
+  std::vector<uint8_t> outcome;
   int64_t size() const { return static_cast<int64_t>(probability.size()); }
 };
 Forecasts top_forecasts(const Predictions& predictions);                      // top-1 confidence, and whether it was right
@@ -35,11 +35,21 @@ double ece_binary(
 double ece_adaptive(const Predictions& predictions);   // top-1 confidence, equal mass
 double ece_classwise(const Predictions& predictions);  // mean over all classes of the one-vs-rest error, equal width
 
-// What a reliability diagram draws; bins without rows have count 0 and NaN means.
+// A bin of a reliability diagram; bins without rows have count 0 and NaN means.
 struct ReliabilityBin {
+  using HasFields = void;
   double low = 0, high = 0;
   int64_t count = 0;
   double confidence = 0, accuracy = 0;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("low", low);
+    v("high", high);
+    v("count", count);
+    v("confidence", confidence);
+    v("accuracy", accuracy);
+  }
 };
 std::vector<ReliabilityBin> reliability(const Forecasts& forecasts, int bins = calibration_bins);
 
@@ -58,10 +68,10 @@ constexpr int64_t simulated_rows = 20'000;
 // values, so resampling pushes it up: near the noise floor the interval can lie above the measured value. Read both together.
 Interval bootstrap_interval(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, uint64_t seed, int resamples = 500);
 
-// What a perfectly calibrated model with these forecasts scores on so many rows: outcomes redrawn from the forecasts.
+// The error of a perfectly calibrated model with these forecasts: outcomes are redrawn from the forecasts.
 NoiseFloor noise_floor(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, uint64_t seed, int draws = 200);
 
-// Linear interpolation between order statistics (the usual default elsewhere); sorts its argument. NaN when empty.
+// Linear interpolation between order statistics (as numpy by default); sorts its argument. NaN if empty.
 double quantile(std::vector<double>& values, double q);
 
 }  // namespace l0gm

@@ -142,12 +142,13 @@ nlohmann::json Calibrator::to_json() const {
 }
 
 Calibrator Calibrator::from_json(const nlohmann::json& json) {
-  if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string()) refuse("it does not say its 'kind'");
+  if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string()) refuse("its 'kind' is missing or not a string");
   const std::string name = json["kind"].get<std::string>();
   const auto& names = enum_names<CalibratorKind>;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    refuse(fmt::format("its kind '{}' is none of {}", name, join(std::vector<std::string>(names.begin(), names.end()), ", ")));
+    refuse(fmt::format("its kind is '{}', wanted one of {}", name,
+                       join(std::vector<std::string>(names.begin(), names.end()), ", ")));
   }
   Calibrator out;
   out.kind = static_cast<CalibratorKind>(found - names.begin());

@@ -23,7 +23,7 @@ inline constexpr auto enum_names<CalibratorKind> = std::to_array<std::string_vie
 //                then softmax. Two classes: the same formula on the binary logit. Exponent 1 is temperature 1/scale.
 //   isotonic     two classes: a rising curve on the logit of class 1;
 //                more: one curve per class on log p - log(1 - p), then normalised
-//   none         leaves everything as it is
+//   none         the identity
 // Temperature and power keep the order of the classes. Logarithms are of max(p, smallest_probability) (scores.h).
 struct Calibrator {
   CalibratorKind kind = CalibratorKind::none;
@@ -35,7 +35,7 @@ struct Calibrator {
   Predictions apply(Predictions predictions) const;
 
   nlohmann::json to_json() const;
-  static Calibrator from_json(const nlohmann::json& json);  // UserError when it is not what to_json writes
+  static Calibrator from_json(const nlohmann::json& json);  // UserError if it is not in the form of to_json
 };
 
 // The calibrator of that kind with the smallest NLL on the labelled rows; UserError when there is none.

@@ -7,11 +7,11 @@ namespace {
 
 struct Block {
   double first, last;  // logits
-  double happened, rows;
+  double positives, rows;
 };
 
 // Blocks that would fall (or stay level) are merged. Compared as products: no division, no rounding of counts.
-bool must_merge(const Block& left, const Block& right) { return left.happened * right.rows >= right.happened * left.rows; }
+bool must_merge(const Block& left, const Block& right) { return left.positives * right.rows >= right.positives * left.rows; }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ IsotonicCurve fit_isotonic(std::vector<std::pair<double, bool>> logit_and_outcom
   std::sort(logit_and_outcome.begin(), logit_and_outcome.end());
   const auto pool = [](Block& left, const Block& right) {
     left.last = right.last;
-    left.happened += right.happened;
+    left.positives += right.positives;
     left.rows += right.rows;
   };
   std::vector<Block> blocks;
@@ -35,7 +35,7 @@ IsotonicCurve fit_isotonic(std::vector<std::pair<double, bool>> logit_and_outcom
     const double logit = logit_and_outcome[i].first;
     Block block{logit, logit, 0, 0};
     for (; i < logit_and_outcome.size() && logit_and_outcome[i].first == logit; ++i) {
-      block.happened += logit_and_outcome[i].second ? 1 : 0;
+      block.positives += logit_and_outcome[i].second ? 1 : 0;
       block.rows += 1;
     }
     blocks.push_back(block);
@@ -47,7 +47,7 @@ IsotonicCurve fit_isotonic(std::vector<std::pair<double, bool>> logit_and_outcom
   const double margin = 1.0 / (static_cast<double>(logit_and_outcome.size()) + 2);
   IsotonicCurve curve;
   for (const Block& block : blocks) {
-    const double value = std::clamp(block.happened / block.rows, margin, 1 - margin);
+    const double value = std::clamp(block.positives / block.rows, margin, 1 - margin);
     curve.logits.push_back(block.first);
     curve.probabilities.push_back(value);
     if (block.last == block.first) continue;

@@ -14,8 +14,8 @@ struct IsotonicCurve {
 };
 
 // The non-falling curve nearest to the outcomes (pool adjacent violators; it minimises squared error and log loss alike). Equal
-// logits are pooled first. Values are kept inside [1/(n+2), 1 - 1/(n+2)]: n rows cannot show that something never happens,
-// and a 0 would make the log loss of the first surprise infinite.
+// logits are pooled first. Values are kept inside [1/(n+2), 1 - 1/(n+2)]: n rows cannot prove a probability of 0 or 1,
+// and a 0 would make the log loss infinite if the event occurs after all.
 IsotonicCurve fit_isotonic(std::vector<std::pair<double, bool>> logit_and_outcome);
 
 }  // namespace l0gm

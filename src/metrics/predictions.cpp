@@ -19,7 +19,7 @@
 namespace l0gm {
 namespace {
 
-constexpr double sum_tolerance = 1e-4;     // what a peer may be off by: float32, or few printed digits
+constexpr double sum_tolerance = 1e-4;     // allowed in files of other programs: float32, or few printed digits
 constexpr double exact_tolerance = 1e-12;  // float64 rounding only
 
 // Records of a small CSV dialect: commas, fields in double quotes with "" for a quote, LF or CRLF, line breaks inside quotes.
@@ -206,7 +206,7 @@ Predictions read_predictions(const std::filesystem::path& path) {
       const auto found = index_of.find(fields[1]);
       if (found == index_of.end()) {
         reader.fail(
-            fmt::format("the label '{}' is none of the classes {}; write it as in the header, or leave it empty if unknown",
+            fmt::format("the label '{}' is not one of the classes {}; write it as in the header, or leave it empty if unknown",
                         fields[1], list_some(out.classes)));
       }
       label = found->second;

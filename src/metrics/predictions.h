@@ -8,7 +8,7 @@
 
 namespace l0gm {
 
-// What a model said about some rows, and what was true. Metrics know nothing else: not the modality, not whose model it was.
+// Predicted probabilities and true labels of some rows. Metrics depend on nothing else: neither on the modality nor on the model.
 struct Predictions {
   std::vector<std::string> classes;
   std::vector<int64_t> rows;          // the row's number in its source
@@ -22,10 +22,10 @@ struct Predictions {
   }
 };
 
-// `row,label,p_<class>…`: what we write to predictions/SPLIT.csv and what peers hand back. Reading checks that every row has
-// finite probabilities in [0, 1] summing to 1 within 1e-4 (then renormalises in float64), that no row number appears twice, and
-// that labels are class names (or empty); errors name file and line. A sum within 1e-12 of 1 is left alone, so that reading what
-// was written gives back the same bits.
+// `row,label,p_<class>…`: the format of predictions/SPLIT.csv, and of predictions by other programs. Reading checks that every
+// row has finite probabilities in [0, 1] summing to 1 within 1e-4 (then renormalises in float64), that no row number appears
+// twice, and that labels are class names (or empty); errors name file and line. A sum within 1e-12 of 1 is left alone, so that
+// reading what was written gives back the same bits.
 Predictions read_predictions(const std::filesystem::path& path);
 void write_predictions(const std::filesystem::path& path, const Predictions& predictions);
 

@@ -89,7 +89,7 @@ PowerPoint power_at(const Depths& data, const std::vector<double>& log_depth, do
     double total = 0, mean_u = 0, mean_v = 0, square_u = 0, square_v = 0, product = 0;
     for (int64_t c = 0; c < data.classes; ++c) {
       const size_t k = i * data.classes + c;
-      const bool level = data.depth[k] == 0;  // its logarithm is -inf, its share of every derivative 0
+      const bool level = data.depth[k] == 0;  // its logarithm is -inf, its contribution to every derivative 0
       by_u[c] = level ? 0 : -scale * std::exp(exponent * log_depth[k]);
       by_v[c] = level ? 0 : by_u[c] * exponent * log_depth[k];
       weight[c] = std::exp(by_u[c]);

@@ -103,7 +103,7 @@ double auc(const Predictions& predictions) {
   }
   std::vector<uint64_t> keys, scratch;
   double sum = 0;
-  int64_t judged = 0;
+  int64_t counted = 0;
   for (int64_t c = classes == 2 ? 1 : 0; c < classes; ++c) {
     if (!present[c]) continue;
     keys.clear();
@@ -113,9 +113,9 @@ double auc(const Predictions& predictions) {
     }
     sort_keys(keys, scratch);
     sum += area(keys);
-    ++judged;
+    ++counted;
   }
-  return judged == 0 ? undefined : sum / static_cast<double>(judged);
+  return counted == 0 ? undefined : sum / static_cast<double>(counted);
 }
 
 double macro_f1(const Predictions& predictions) {

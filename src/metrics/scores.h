@@ -32,8 +32,8 @@ double macro_f1(const Predictions& predictions);
 // Mean of -log(max(p_label, smallest_probability)), natural logarithm.
 double nll(const Predictions& predictions);
 
-// Two classes: mean of (P(class 1) - y)^2. More (or one): mean of the sum over classes of (p_c - [c is the label])^2; so the
-// two-class figure is half of what the second formula would give, as is the custom.
+// Two classes: mean of (P(class 1) - y)^2. More (or one): mean of the sum over classes of (p_c - [c is the label])^2; so, as
+// usual, the two-class value is half of what the second formula would give.
 double brier(const Predictions& predictions);
 
 // classes x classes counts, row-major: [label][top-1 prediction].

@@ -1,24 +1,93 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
+#include "base/json_fields.h"
+#include "metrics/calibration.h"
 #include "metrics/calibrator.h"
 #include "metrics/predictions.h"
 
 namespace l0gm {
 
-// Everything `eval --json` says that follows from predictions alone; what is undefined is null.
-//   rows (labelled ones: those that are judged), unlabelled_rows, classes (how many), class_names,
-//   accuracy, auc, macro_f1, nll, brier, ece, ece_binary, ece_adaptive, ece_classwise,
-//   X_interval [low, high], X_floor, X_floor_sd for X = ece, ece_binary, ece_adaptive,
-//   confusion [label][prediction], reliability and reliability_binary [{low, high, count, confidence, accuracy}],
-//   calibrator (name), temperature (null unless the calibrator has one), calibrator_parameters,
-//   and after calibration, side by side: Y_scaled for each measure Y above (intervals, floors and diagrams included), all null
-//   when the calibrator is `none`.
-// Intervals and floors come from a fixed seed: the same predictions give the same figures.
-nlohmann::json judge(const Predictions& raw, const Calibrator& calibrator);
+constexpr double undefined_figure = std::numeric_limits<double>::quiet_NaN();  // null in JSON
 
-// Fits the calibrator on validation predictions first. Without them nothing is fitted: as with `none`.
-nlohmann::json judge(const Predictions& raw, const Predictions* validation_for_calibration, CalibratorKind kind);
+// A calibration error with the interval and the noise floor without which it cannot be read.
+struct CalibrationFigure {
+  double value = undefined_figure;
+  Nullable<std::vector<double>> interval;  // low, high
+  double floor = undefined_figure, floor_sd = undefined_figure;
+
+  template <class Visitor>
+  void visit(Visitor& v, const std::string& name, const std::string& suffix) {
+    v(name + suffix, value);
+    v(name + "_interval" + suffix, interval);
+    v(name + "_floor" + suffix, floor);
+    v(name + "_floor_sd" + suffix, floor_sd);
+  }
+};
+
+// The measures that a calibrator can change. In JSON the calibrated ones have the suffix `_scaled`.
+struct Measures {
+  double accuracy = undefined_figure, auc = undefined_figure, macro_f1 = undefined_figure;
+  double nll = undefined_figure, brier = undefined_figure, ece_classwise = undefined_figure;
+  CalibrationFigure ece, ece_adaptive, ece_binary;
+  Nullable<std::vector<ReliabilityBin>> reliability, reliability_binary;
+
+  template <class Visitor>
+  void visit(Visitor& v, const std::string& suffix) {
+    v("accuracy" + suffix, accuracy);
+    v("auc" + suffix, auc);
+    v("macro_f1" + suffix, macro_f1);
+    v("nll" + suffix, nll);
+    v("brier" + suffix, brier);
+    v("ece_classwise" + suffix, ece_classwise);
+    ece.visit(v, "ece", suffix);
+    ece_adaptive.visit(v, "ece_adaptive", suffix);
+    ece_binary.visit(v, "ece_binary", suffix);
+    v("reliability" + suffix, reliability);
+    v("reliability_binary" + suffix, reliability_binary);
+  }
+};
+
+// Everything `eval --json` says that follows from predictions alone; what is undefined is NaN or empty, null in JSON.
+struct MetricsSummary {
+  using HasFields = void;
+  int64_t rows = 0;  // labelled ones: those that are judged
+  int64_t unlabelled_rows = 0;
+  int64_t classes = 0;  // how many
+  std::vector<std::string> class_names;
+  Measures raw, calibrated;                     // all undefined where the calibrator is `none`
+  std::vector<std::vector<int64_t>> confusion;  // [label][prediction]
+  std::string calibrator;                       // its name
+  double temperature = undefined_figure;
+  nlohmann::json calibrator_parameters;
+
+  // Two classes are judged on P(class 1), more on the top class.
+  const CalibrationFigure& main_ece() const { return classes == 2 ? raw.ece_binary : raw.ece; }
+  const CalibrationFigure& main_ece_calibrated() const { return classes == 2 ? calibrated.ece_binary : calibrated.ece; }
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("rows", rows);
+    v("unlabelled_rows", unlabelled_rows);
+    v("classes", classes);
+    v("class_names", class_names);
+    raw.visit(v, "");
+    calibrated.visit(v, "_scaled");
+    v("confusion", confusion);
+    v("calibrator", calibrator);
+    v("temperature", temperature);
+    v("calibrator_parameters", calibrator_parameters);
+  }
+};
+
+// Intervals and floors come from a fixed seed: the same predictions give the same figures.
+MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator);
+
+// Fits the calibrator on validation predictions first. Without them (nullptr) the calibrator is `none`.
+MetricsSummary metrics_summary(const Predictions& raw, const Predictions* validation_for_calibration, CalibratorKind kind);
 
 }  // namespace l0gm

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "encoders/graph/graph_encoder.h"
 #include "heads/deep.h"
 #include "heads/link.h"
@@ -13,20 +14,19 @@ namespace l0gm {
 
 namespace {
 
-ConvolutionKind kind_of(ModelName name) {
-  switch (name) {
-    case ModelName::mlp:
-      return ConvolutionKind::linear;
-    case ModelName::gcn:
-      return ConvolutionKind::gcn;
-    case ModelName::sage:
-      return ConvolutionKind::sage;
-    case ModelName::gat:
-      return ConvolutionKind::gat;
-    default:
-      throw UserError(
-          fmt::format("model.name = {} reads a table, and this is a graph: take gcn, sage, gat or mlp", name_of_enum(name)));
+const std::vector<std::pair<std::string, ConvolutionKind>>& graph_models() {
+  static const std::vector<std::pair<std::string, ConvolutionKind>> models = {{"gcn", ConvolutionKind::gcn},
+                                                                              {"sage", ConvolutionKind::sage},
+                                                                              {"gat", ConvolutionKind::gat},
+                                                                              {"mlp", ConvolutionKind::linear}};
+  return models;
+}
+
+ConvolutionKind kind_of(const std::string& name) {
+  for (const auto& [known, kind] : graph_models()) {
+    if (known == name) return kind;
   }
+  throw UserError(fmt::format("model.name is '{}', and a graph model is one of {}", name, join(graph_model_names(), ", ")));
 }
 
 GraphShape shape_of(const GraphFacts& facts, const GraphModelOptions& options) {
@@ -50,6 +50,12 @@ GraphShape shape_of(const GraphFacts& facts, const GraphModelOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> graph_model_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : graph_models()) names.push_back(name);
+  return names;
+}
 
 std::shared_ptr<Model> make_graph_model(const GraphFacts& facts, const GraphModelOptions& options, const GateOptions& gate,
                                         uint64_t seed) {

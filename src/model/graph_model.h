@@ -25,6 +25,8 @@ struct GraphFacts {
   std::vector<int64_t> class_rows;     // training nodes of each class
 };
 
+std::vector<std::string> graph_model_names();
+
 // A graph model, its parameters drawn from `seed`.
 std::shared_ptr<Model> make_graph_model(const GraphFacts& facts, const GraphModelOptions& options, const GateOptions& gate,
                                         uint64_t seed);

@@ -1,7 +1,8 @@
 #include "model/model.h"
 
-#include <ATen/Context.h>
 #include <ATen/Functions.h>
+
+#include <algorithm>
 
 namespace l0gm {
 
@@ -24,6 +25,7 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   InterfaceUnits units = encoder_->units(unit_, attach_);
   site_ = std::make_unique<GateSite>();
   site_->name = name_of_enum(attach_);
+  site_->at_interface = true;
   site_->gate = HardConcrete(gate, units.cost, encoder_->width());
   if (units.index.defined()) site_->index = register_buffer("unit_of_dimension", units.index);
   site_->unit_name = units.unit_name;
@@ -76,15 +78,54 @@ std::vector<const GateSite*> Model::sites() const {
   return sites;
 }
 
-std::vector<torch::Tensor> Model::gate_parameters() const {
-  std::vector<torch::Tensor> all;
-  for (const GateSite* site : sites()) {
-    for (const torch::Tensor& parameter : site->gate->parameters()) all.push_back(parameter);
-  }
-  return all;
+namespace {
+
+void add_parameters(TensorMap& to, const std::string& prefix, const torch::nn::Module& module) {
+  for (const auto& item : module.named_parameters()) to[prefix + "." + item.key()] = item.value();
 }
 
-bool is_gate_parameter(const std::string& name) { return name.starts_with("gate.") || name.starts_with("gate_"); }
+}  // namespace
+
+TensorMap Model::weights() const {
+  TensorMap weights;
+  add_parameters(weights, "encoder", *encoder_);
+  add_parameters(weights, "head", *head_);
+  return weights;
+}
+
+TensorMap Model::gates() const {
+  TensorMap gates;
+  for (const auto& site : inner_sites_) add_parameters(gates, "gate_" + site->name, *site->gate);
+  if (site_ != nullptr) add_parameters(gates, "gate", *site_->gate);
+  return gates;
+}
+
+TensorMap Model::state() const {
+  TensorMap state = weights();
+  for (const auto& [name, parameter] : gates()) state[name] = parameter;
+  for (const auto& [name, buffer] : encoder_->learned_buffers()) state["encoder." + name] = buffer;
+  return state;
+}
+
+Model::ParameterGroups Model::parameter_groups() const {
+  ParameterGroups groups;
+  add_parameters(groups.encoder, "encoder", *encoder_);
+  add_parameters(groups.head, "head", *head_);
+  std::vector<torch::Tensor> maps;
+  for (const GateSite* site : sites()) {
+    const HardConcreteImpl::Map map = site->gate->map();
+    for (const torch::Tensor& part : {map.in, map.out}) {
+      if (part.defined()) maps.push_back(part);
+    }
+  }
+  for (const auto& [name, parameter] : gates()) {
+    const bool of_map = std::any_of(maps.begin(), maps.end(), [&](const torch::Tensor& map) { return map.is_same(parameter); });
+    (of_map ? groups.encoder : groups.logits)[name] = parameter;
+  }
+  return groups;
+}
+
+bool is_gate_name(const std::string& name) { return name.starts_with("gate.") || name.starts_with("gate_"); }
 
 torch::Tensor Model::open_dimensions(const GateState& state) const {
   if (site_ == nullptr) return at::ones({encoder_->width()}, torch::kBool);

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "data/table/encoded.h"
 #include "encoders/encoder.h"
 #include "heads/head.h"
 #include "model/options.h"
+#include "model/tensor_file.h"
 
 namespace l0gm {
 
@@ -19,7 +19,16 @@ class Model : public torch::nn::Module {
   torch::Tensor interface(const Batch& batch, GatePass& pass);  // what the head reads, gated: [examples, width]
   torch::Tensor forward_from(const torch::Tensor& encoded, const Batch& batch, GatePass& pass);  // the same behind the encoder
   std::vector<const GateSite*> sites() const;  // in the order in which a pass meets them
-  std::vector<torch::Tensor> gate_parameters() const;
+  // Everything that a checkpoint holds, by name: parameters, and the buffers that the encoder says are learned.
+  TensorMap state() const;
+  TensorMap weights() const;  // parameters of encoder and head
+  TensorMap gates() const;    // parameters of the gates
+  // What is trained at one rate each. The map of instance logits reads the whole interface: at the logits' own rate its many
+  // weights would be noise, so it goes with the encoder.
+  struct ParameterGroups {
+    TensorMap encoder, head, logits;
+  };
+  ParameterGroups parameter_groups() const;
   // What training rows never touched is set to something sensible; called before evaluation.
   void settle();
   // Which interface dimensions some example may open: bool [width], on the CPU. Dense: all.
@@ -51,14 +60,10 @@ class Model : public torch::nn::Module {
   torch::Tensor selected_;                              // narrowed, but the encoder keeps its width: which dimensions are left
 };
 
-// Whether a parameter of a model belongs to a gate: those are neither averaged nor decayed.
-bool is_gate_parameter(const std::string& name);
+// How a model names the parameters of its gates in files.
+bool is_gate_name(const std::string& name);
 
 // Moves a model; only what is floating-point changes its type (Module::to would turn index buffers into floats).
 void place(Model& model, torch::Device device, torch::Dtype dtype);
-
-// A table model, its parameters drawn from `seed`. The interface of `linear` are the terms themselves, and its units columns.
-std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts,
-                                        const TableModelOptions& options, const GateOptions& gate, uint64_t seed);
 
 }  // namespace l0gm

@@ -1,37 +1,38 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "l0gm/options.h"
 
 namespace l0gm {
 
-enum class ModelName { mlp, linear, fm, wide_deep, deepfm, cin, xdeepfm, gcn, sage, gat };
-template <>
-inline constexpr auto enum_names<ModelName> =
-    std::to_array<std::string_view>({"mlp", "linear", "fm", "wide-deep", "deepfm", "cin", "xdeepfm", "gcn", "sage", "gat"});
-
 struct ModelOptions {
-  ModelName name = ModelName::deepfm;
+  std::string name = "deepfm";
   int64_t width = 16;
   int64_t depth = 2;
   int64_t hidden = 256;
   double dropout = 0.2;
   double interface_dropout = 0.3;
   int64_t members = 1;
+  std::string init_from;
 
   template <class Visitor>
   void visit(Visitor& v) {
     v("name", name,
-      "the model; its logit is the sum of: mlp: deep; linear: linear; fm: linear + pairs; wide-deep: linear + deep; deepfm: "
-      "linear + "
-      "pairs + deep; cin: cin; xdeepfm: linear + cin + deep. Graphs: gcn, sage, gat, or mlp, which hears no neighbours");
+      "the model. Tables, by the branches whose logits are added: mlp: deep; linear: linear; fm: linear + pairs; "
+      "wide-deep: linear + deep; deepfm: linear + pairs + deep; cin: cin; xdeepfm: linear + cin + deep. Graphs: gcn, sage, gat, "
+      "or "
+      "mlp, which reads no neighbours");
     v("width", width, "dimensions of each field's embedding", between(1, 4096));
     v("depth", depth, "hidden layers of the deep branch; graphs: layers of the encoder", between(0, 64));
     v("hidden", hidden, "units of each hidden layer", between(1, 65536));
     v("dropout", dropout, "dropout after each hidden layer", Limit{0, 1, false, true});
     v("interface_dropout", interface_dropout, "dropout of single interface elements", Limit{0, 1, false, true});
     v("members", members, "heads that share one encoder and gate; their probabilities are averaged", between(1, 1024));
+    v("init_from", init_from,
+      "a finished run whose weights are the start, of the same shapes; its gates are taken over where they fit; "
+      "empty: drawn from train.seed");
   }
 };
 
@@ -53,14 +54,6 @@ struct CinOptions {
     v("maps", maps, "`cin`, `xdeepfm`: feature maps of each depth", between(1, 4096));
     v("rank", rank, "factors of each map's weights; 0: full weights", between(0, 4096));
   }
-};
-
-// Everything a table model is built from beside its schema and its gate.
-struct TableModelOptions {
-  ModelOptions model;
-  FmOptions fm;
-  CinOptions cin;
-  bool balanced = false;  // classes weigh the same in the loss: logits start at equal odds, else at the base rate
 };
 
 }  // namespace l0gm

@@ -1,7 +1,10 @@
+#include "model/table_model.h"
+
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "encoders/table/field_embeddings.h"
 #include "heads/cin.h"
 #include "heads/deep.h"
@@ -9,7 +12,6 @@
 #include "heads/linear.h"
 #include "heads/sum.h"
 #include "l0gm/error.h"
-#include "model/model.h"
 
 namespace l0gm {
 
@@ -20,30 +22,22 @@ struct Branches {
   bool linear = false, pairs = false, cin = false, deep = false;
 };
 
-Branches branches_of(ModelName name) {
-  switch (name) {
-    case ModelName::mlp:
-      return {.deep = true};
-    case ModelName::linear:
-      return {.linear = true};
-    case ModelName::fm:
-      return {.linear = true, .pairs = true};
-    case ModelName::wide_deep:
-      return {.linear = true, .deep = true};
-    case ModelName::deepfm:
-      return {.linear = true, .pairs = true, .deep = true};
-    case ModelName::cin:
-      return {.cin = true};
-    case ModelName::xdeepfm:
-      return {.linear = true, .cin = true, .deep = true};
-    case ModelName::gcn:
-    case ModelName::sage:
-    case ModelName::gat:
-      break;
+const std::vector<std::pair<std::string, Branches>>& table_models() {
+  static const std::vector<std::pair<std::string, Branches>> models = {{"mlp", {.deep = true}},
+                                                                       {"linear", {.linear = true}},
+                                                                       {"fm", {.linear = true, .pairs = true}},
+                                                                       {"wide-deep", {.linear = true, .deep = true}},
+                                                                       {"deepfm", {.linear = true, .pairs = true, .deep = true}},
+                                                                       {"cin", {.cin = true}},
+                                                                       {"xdeepfm", {.linear = true, .cin = true, .deep = true}}};
+  return models;
+}
+
+Branches branches_of(const std::string& name) {
+  for (const auto& [known, branches] : table_models()) {
+    if (known == name) return branches;
   }
-  throw UserError(
-      fmt::format("model.name = {} reads a graph, and this is a table: take mlp, linear, fm, wide-deep, deepfm, cin or xdeepfm",
-                  name_of_enum(name)));
+  throw UserError(fmt::format("model.name is '{}', and a table model is one of {}", name, join(table_model_names(), ", ")));
 }
 
 // The sum over all pairs of fields is large where embeddings start far apart, and training would begin by undoing it.
@@ -70,6 +64,12 @@ std::shared_ptr<Model> make_linear(const Schema& schema, const std::vector<Field
 
 }  // namespace
 
+std::vector<std::string> table_model_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : table_models()) names.push_back(name);
+  return names;
+}
+
 std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts,
                                         const TableModelOptions& options, const GateOptions& gate, uint64_t seed) {
   at::manual_seed(seed);
@@ -81,7 +81,7 @@ std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<
   shape.statistics = schema.slope_slots() - schema.code_slots();
   shape.fields = static_cast<int64_t>(schema.fields.size()) - shape.statistics;
   shape.width = model.width;
-  if (model.name == ModelName::linear) return make_linear(schema, counts, options, gate, shape);
+  if (model.name == "linear") return make_linear(schema, counts, options, gate, shape);
   if (branches.cin && options.cin.maps.empty())
     throw UserError("cin.maps is empty: name the feature maps of each depth, such as [32, 32]");
   auto encoder = std::make_shared<FieldEmbeddings>(schema, counts, model.width, start_of(branches, options.fm));

@@ -38,7 +38,7 @@ bool was_never_started(const fs::path& path) {
 
 bool RunFolder::is_run(const fs::path& path) { return fs::is_regular_file(path / "run.json"); }
 
-RunFolder RunFolder::create(const fs::path& path) {
+RunFolder RunFolder::create(const fs::path& path, const std::string& modality) {
   const bool run = is_run(path);
   if (run && !was_never_started(path)) {
     throw UserError(fmt::format("{} already holds a run: continue it with --resume, or choose another --out", path.string()));
@@ -51,7 +51,11 @@ RunFolder RunFolder::create(const fs::path& path) {
   if (!error) fs::create_directories(path / "predictions", error);
   if (error) throw UserError(fmt::format("{} cannot be created: {}", path.string(), error.message()));
   RunFolder folder(path);
-  folder.record_ = {{"format", format_version}, {"l0gm", version}, {"state", "creating"}, {"sealed", nlohmann::json::object()}};
+  folder.record_ = {{"format", format_version},
+                    {"l0gm", version},
+                    {"modality", modality},
+                    {"state", "creating"},
+                    {"sealed", nlohmann::json::object()}};
   folder.save_record();
   return folder;
 }

@@ -6,22 +6,23 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/split.h"
 #include "run/observer.h"
 
 namespace l0gm {
 
 // A run is a folder:
-//   run.json          format version, state (creating, training, finished), SHA-256 of the files below that never change
-//   config.toml       complete and resolved         schema.json   what was learned from training rows
-//   metrics.jsonl     a line per epoch              checkpoint/   state.safetensors (to go on), best.safetensors (the result)
-//   predictions/      SPLIT.csv                     summary.json, environment.json
+//   run.json          format version, modality, state (creating, training, finished), SHA-256 of the files below that never
+//   change config.toml       complete and resolved         schema.json   what was learned from training rows metrics.jsonl     a
+//   line per epoch              checkpoint/   state.safetensors (to go on), best.safetensors (the result) predictions/ SPLIT.csv
+//   evaluation/   SPLIT.json summary.json, environment.json
 class RunFolder {
  public:
   static constexpr int format_version = 2;
 
   // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training
   // started (killed, or refused its configuration) is no run.
-  static RunFolder create(const std::filesystem::path& path);
+  static RunFolder create(const std::filesystem::path& path, const std::string& modality);
   // An existing run: refused when it is no run, is damaged, or was written by a newer version.
   static RunFolder open(const std::filesystem::path& path);
   static bool is_run(const std::filesystem::path& path);
@@ -32,12 +33,15 @@ class RunFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path state() const { return path_ / "checkpoint" / "state.safetensors"; }
   std::filesystem::path best() const { return path_ / "checkpoint" / "best.safetensors"; }
-  std::filesystem::path predictions(const std::string& split) const { return path_ / "predictions" / (split + ".csv"); }
+  std::filesystem::path predictions(Split split) const { return in_folder("predictions", split, ".csv"); }
+  std::filesystem::path evaluation(Split split) const { return in_folder("evaluation", split, ".json"); }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path environment() const { return path_ / "environment.json"; }
 
   // Held while a process trains; a UserError when another one does.
   void lock();
+
+  std::string modality() const { return record_.value("modality", ""); }  // "table", …; "": written before runs said it
 
   // Writes a file that never changes again and remembers its hash: open() refuses the run when it was altered.
   void write_sealed(const std::filesystem::path& file, std::string_view bytes);
@@ -56,6 +60,9 @@ class RunFolder {
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   void save_record() const;
+  std::filesystem::path in_folder(const char* folder, Split split, const char* ending) const {
+    return path_ / folder / (std::string(name_of_enum(split)) + ending);
+  }
   std::filesystem::path path_;
   nlohmann::json record_;
   std::unique_ptr<FileLock> lock_;

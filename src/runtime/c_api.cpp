@@ -25,43 +25,44 @@ thread_local std::array<char, 2048> last_error{};
 
 l0gm_status fail(l0gm_status status, const char* message) noexcept {
   size_t size = std::min(std::strlen(message), last_error.size() - 1);
-  while (size > 0 && (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80) --size;  // no part of a character
+  while (size > 0 && (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80)
+    --size;  // do not cut a character of several bytes
   std::memmove(last_error.data(), message, size);
   last_error[size] = '\0';
   return status;
 }
 
-// Runs `body` and turns what it throws into a status; `mistake`: of what a UserError says.
+// Runs `body` and turns exceptions into a status; `user_error`: the status of a UserError.
 template <class Body>
-l0gm_status guarded(l0gm_status mistake, const Body& body) noexcept {
+l0gm_status guarded(l0gm_status user_error, const Body& body) noexcept {
   try {
     return body();
   } catch (const l0gm::NotFiniteError& error) {
     return fail(L0GM_NOT_FINITE, error.what());
   } catch (const l0gm::UserError& error) {
-    return fail(mistake, error.what());
+    return fail(user_error, error.what());
   } catch (const std::bad_alloc&) {
     return fail(L0GM_OUT_OF_MEMORY, "there is not enough memory");
   } catch (const std::exception& error) {
     return fail(L0GM_INTERNAL, error.what());
   } catch (...) {
-    return fail(L0GM_INTERNAL, "something that is no exception was thrown");
+    return fail(L0GM_INTERNAL, "an exception of unknown type was thrown");
   }
 }
 
 l0gm_status bad_argument(const char* message) { return fail(L0GM_BAD_ARGUMENT, message); }
 
-// Rows are many, but the product of rows and cells must be an offset.
+// Limits such that the product of rows and cells still fits into an offset.
 constexpr size_t most_rows = size_t{1} << 40, most_width = size_t{1} << 20;
 
-// One way for numbers and texts: checks what they share, then make(width, positions) gives the rows.
+// Common to numbers and texts: checks the shared arguments, then predicts the rows that make(width, positions) returns.
 template <class Make>
 l0gm_status predict(const l0gm_model* model, const l0gm_layout* layout, bool has_cells, size_t rows, float* probabilities,
                     int64_t* counts, const Make& make) noexcept {
   if (model == nullptr) return bad_argument("the model is null");
   if (rows == 0) return L0GM_OK;
-  if (probabilities == nullptr) return bad_argument("there is no memory for the probabilities: the pointer is null");
-  if (rows > most_rows) return bad_argument("there are more rows than memory could hold; was a negative number given?");
+  if (probabilities == nullptr) return bad_argument("'probabilities' is null; pass room for rows * l0gm_class_count floats");
+  if (rows > most_rows) return bad_argument("there are more rows than memory can hold; was a negative number given?");
   return guarded(L0GM_BAD_ARGUMENT, [&] {
     if (layout != nullptr) model->state.check_layout(layout->layout);
     const int64_t width = layout != nullptr ? layout->layout.width : static_cast<int64_t>(model->state.columns().size());
@@ -79,7 +80,7 @@ const char* l0gm_version(void) { return l0gm::version; }
 const char* l0gm_last_error(void) { return last_error.data(); }
 
 l0gm_status l0gm_load(const char* path, const l0gm_options* options, l0gm_model** model) {
-  if (model == nullptr) return bad_argument("there is no place for the model: the pointer is null");
+  if (model == nullptr) return bad_argument("'model' is null; pass the address of an l0gm_model*");
   *model = nullptr;
   if (path == nullptr) return bad_argument("the path is null");
   l0gm::CompactModel::Options wanted;
@@ -116,7 +117,7 @@ const char* l0gm_manifest(const l0gm_model* model) { return model == nullptr ? n
 size_t l0gm_memory_bytes(const l0gm_model* model) { return model == nullptr ? 0 : model->state.memory_bytes(); }
 
 l0gm_status l0gm_layout_create(const l0gm_model* model, const char* const* names, size_t count, l0gm_layout** layout) {
-  if (layout == nullptr) return bad_argument("there is no place for the layout: the pointer is null");
+  if (layout == nullptr) return bad_argument("'layout' is null; pass the address of an l0gm_layout*");
   *layout = nullptr;
   if (model == nullptr) return bad_argument("the model is null");
   if (names == nullptr && count > 0) return bad_argument("the names are null");
@@ -132,7 +133,7 @@ void l0gm_layout_free(l0gm_layout* layout) { delete layout; }
 
 l0gm_status l0gm_code(const l0gm_model* model, size_t column, const char* text, size_t length, int32_t* code) {
   if (model == nullptr) return bad_argument("the model is null");
-  if (code == nullptr) return bad_argument("there is no place for the code: the pointer is null");
+  if (code == nullptr) return bad_argument("'code' is null; pass the address of an int32_t");
   if (text == nullptr && length > 0) return bad_argument("the text is null");
   return guarded(L0GM_BAD_ARGUMENT, [&] {
     *code = model->state.code(column, std::string_view(text, length));

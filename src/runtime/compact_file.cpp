@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <deque>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
-#include "base/files.h"
-#include "base/hash.h"
 #include "base/json_checks.h"
 #include "encode/table/cell_text.h"
 #include "l0gm/error.h"
 #include "runtime/manifest.h"
-
-static_assert(std::endian::native == std::endian::little, "tensors are copied as they stand in the file, which is little-endian");
+#include "runtime/manifest_net.h"
 
 namespace l0gm {
 namespace {
@@ -83,38 +81,6 @@ class TensorReader {
   std::set<std::string> used_;
 };
 
-json checked_manifest(const std::map<std::string, std::string>& metadata, const std::string& text) {
-  const auto at = [&metadata](const char* key) {
-    const auto found = metadata.find(key);
-    return found == metadata.end() ? std::string() : found->second;
-  };
-  if (at("l0gm_sha256") != sha256(text)) refuse("the manifest does not match the SHA-256 beside it: it is damaged");
-  json manifest = parse_manifest(text);
-  const int64_t found_version = json_checks::count(manifest, "manifest", "format_version", 1);
-  if (found_version > compact_format_version) {
-    refuse(fmt::format(
-        "it is of format version {}, this program reads versions up to {}: use a newer l0gm, or compact the run with this one",
-        found_version, compact_format_version));
-  }
-  const std::string kind = json_checks::text(manifest, "manifest", "kind");
-  if (kind == "graph") {
-    refuse(
-        "this is a graph model: `l0gm predict` serves it, with LibTorch. For look-ups of known nodes make a file with `l0gm "
-        "compact RUN -o FILE --nodes all`");
-  }
-  if (kind != "table") refuse(fmt::format("it is a model of kind '{}', this program serves 'table'", kind));
-  for (const auto& [key, value] : metadata) {
-    if (key != "l0gm" && key != "l0gm_sha256" && key != "sha256") refuse(fmt::format("the metadata has an unknown '{}'", key));
-  }
-  // SafetensorsFile compared the tensors with metadata["sha256"], where it is present.
-  const std::string digest = json_checks::text(manifest, "manifest", "tensors_sha256");
-  if (at("sha256").empty()) refuse("the metadata has no SHA-256 of the tensors");
-  if (at("sha256") != digest) refuse("the manifest names another SHA-256 of the tensors than the metadata");
-  refuse_other_keys(manifest, "manifest",
-                    {"format_version", "kind", "weights", "schema", "net", "calibrator", "delimiter", "tensors_sha256", "about"});
-  return manifest;
-}
-
 Schema read_schema(const json& stored, TensorReader& tensors) {
   std::vector<Statistic> arrays(json_checks::array(stored, "top level", "statistics").size());
   for (size_t s = 0; s < arrays.size(); ++s) {
@@ -151,38 +117,31 @@ void check_costs(const Schema& schema) {
   }
 }
 
-CompactHeader read_header(const json& manifest, Schema schema) {
-  CompactHeader header;
-  header.schema = std::move(schema);
-  header.weights = json_checks::enumerator<WeightType>(manifest, "manifest", "weights");
-  const json& calibrator = json_checks::member(manifest, "manifest", "calibrator");
-  header.calibrator = Calibrator::from_json(calibrator);
-  refuse_unknown_keys(calibrator, header.calibrator.to_json(), "calibrator");
-  const size_t classes = header.schema.classes.size(), curves = header.calibrator.curves.size();
-  if (header.calibrator.kind == CalibratorKind::isotonic && curves != (classes == 2 ? 1 : classes)) {
-    refuse(fmt::format("its calibrator has {} curves for {} classes", curves, classes));
+CompactFile read(const Container& container) {
+  if (container.kind() != "table") {
+    refuse(
+        fmt::format("it is a model of kind '{}', which needs LibTorch: `l0gm predict` serves it. This program serves 'table'; "
+                    "`l0gm compact --help` says how to make look-ups of known rows",
+                    container.kind()));
   }
+  const json& manifest = container.manifest();
+  TensorReader tensors(container.tensors());
+  CompactFile result;
+  result.manifest = container.manifest_text();
+  CompactHeader& header = result.header;
+  header.schema = read_schema(json_checks::member(manifest, "manifest", "schema"), tensors);
+  check_costs(header.schema);
+  ContainerFacts facts = container.facts(header.schema.classes.size(), {"schema", "net", "delimiter"});
+  header.weights = json_checks::enumerator<WeightType>(manifest, "manifest", "weights");
+  header.calibrator = std::move(facts.calibrator);
+  header.about = std::move(facts.about);
   const std::string delimiter = json_checks::text(manifest, "manifest", "delimiter");
   if (delimiter.size() != 1 || !can_separate(delimiter[0]))
     refuse("'delimiter' must be one ASCII character, no quote and no line end");
   header.delimiter = delimiter[0];
-  header.about = json_checks::member(manifest, "manifest", "about");
-  if (!header.about.is_object()) refuse("'about' must be an object");
-  return header;
-}
-
-CompactFile read(const SafetensorsFile& file, const std::string& manifest_text) {
-  const json manifest = checked_manifest(file.metadata(), manifest_text);
-  TensorReader tensors(file.tensors());
-  CompactFile result;
-  result.manifest = manifest_text;
-  Schema schema = read_schema(json_checks::member(manifest, "manifest", "schema"), tensors);
-  check_costs(schema);
-  result.header = read_header(manifest, std::move(schema));
-  result.net = net_from_json(json_checks::member(manifest, "manifest", "net"), result.header.schema, file.tensors());
-  const WeightType weights = result.header.weights;
+  result.net = net_from_json(json_checks::member(manifest, "manifest", "net"), header.schema, container.tensors());
   result.net.visit([&](const std::string& name, PackedRows& rows, int64_t count, int64_t columns, ArrayKind kind) {
-    rows = tensors.rows(name, count, columns, dtype_of(kind, weights));
+    rows = tensors.rows(name, count, columns, dtype_of(kind, header.weights));
   });
   tensors.refuse_others();
   return result;
@@ -190,47 +149,79 @@ CompactFile read(const SafetensorsFile& file, const std::string& manifest_text) 
 
 }  // namespace
 
-std::string fit_for_a_message(std::string text) {
-  constexpr size_t longest = 600;
-  if (text.size() > longest) {
-    size_t end = longest;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    text = text.substr(0, end) + "…";
-  }
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
-  return text;
-}
-
-bool all_finite(DType type, std::span<const char> bytes) {
-  const auto none_beyond = [bytes]<class Bits>(Bits exponent) {  // an exponent of ones: infinite or not a number
-    bool sound = true;
-    for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
-      Bits bits = 0;
-      std::memcpy(&bits, bytes.data() + at, sizeof bits);
-      sound = sound && (bits & exponent) != exponent;
-    }
-    return sound;
-  };
-  if (type == DType::f64) return none_beyond(uint64_t{0x7FF0000000000000});
-  if (type == DType::f32) return none_beyond(uint32_t{0x7F800000});
-  if (type == DType::bf16) return none_beyond(uint16_t{0x7F80});
-  return true;
+CompactFile read_compact(const Container& container) {
+  return container.explain([&] { return read(container); });
 }
 
 CompactFile read_compact(std::string bytes, const std::string& name) {
-  const SafetensorsFile file = SafetensorsFile::from_bytes(std::move(bytes), name);
-  const auto manifest = file.metadata().find("l0gm");
-  if (manifest == file.metadata().end()) {
-    throw UserError(fmt::format("'{}' is no compact model; `l0gm compact RUN -o MODEL.l0gm` makes one of a run", name));
+  return read_compact(Container::parse(std::move(bytes), name));
+}
+
+CompactFile read_compact(const std::filesystem::path& path) { return read_compact(Container::read(path)); }
+
+namespace {
+
+// The reader works these out by itself, so they must be what it will find.
+void check_derived(const Schema& schema, const TableNet<Matrix>& net) {
+  const auto must = [](bool holds, const char* what) {
+    if (!holds) throw std::logic_error(std::string("write_compact: ") + what);
+  };
+  const auto classes = static_cast<int64_t>(schema.classes.size());
+  must(net.outputs == (classes == 2 ? 1 : classes), "outputs do not fit the classes");
+  must(are_statistic_slots(net.statistic_slots, schema), "statistic slots are not those of the schema");
+  const std::vector<NetColumn> derived = columns_of(schema);
+  must(derived.size() == net.columns.size(), "columns are not those of the schema");
+  for (size_t c = 0; c < derived.size(); ++c) {
+    const NetColumn &a = derived[c], &b = net.columns[c];
+    must(a.kind == b.kind && a.column == b.column && a.code_slot == b.code_slot && a.value_slot == b.value_slot &&
+             a.slots == b.slots && a.codes == b.codes && a.bins == b.bins && a.known == b.known,
+         "a column is not that of the schema");
   }
-  try {
-    return read(file, manifest->second);
-  } catch (const UserError& error) {
-    throw UserError(fmt::format("'{}' cannot be used as a compact model: {}", name, fit_for_a_message(error.what())));
+  TableNet<Matrix> arranged;
+  arranged.columns = net.columns;
+  arranged.statistic_slots = net.statistic_slots;
+  arranged.arrange();
+  must(arranged.units.size() == net.units.size(), "the net is not arranged");
+  for (size_t u = 0; u < net.units.size(); ++u) must(arranged.units[u].dense == net.units[u].dense, "the net is not arranged");
+}
+
+void add_statistics(const Schema& schema, ContainerWriter& writer) {
+  for (size_t s = 0; s < schema.statistics.size(); ++s) {
+    const Statistic& statistic = schema.statistics[s];
+    const std::string name = fmt::format("statistic{}", s);
+    const auto keys = static_cast<int64_t>(statistic.keys.size());
+    writer.add(name + ".keys", statistic.keys, {keys});
+    writer.add(name + ".counts", statistic.counts, {keys});
+    writer.add(name + ".class_counts", statistic.class_counts, {keys, schema.tracked_classes()});
   }
 }
 
-// Read and not mapped: a file that shrinks under a map would end the process.
-CompactFile read_compact(const std::filesystem::path& path) { return read_compact(read_file(path), path.string()); }
+void add_rounded(const std::string& name, const Matrix& matrix, DType type, const RoundedMatrix& rounded,
+                 ContainerWriter& writer) {
+  writer.add(name, type, {matrix.rows, matrix.columns}, rounded.elements.data(), rounded.elements.size());
+  if (type != DType::i8) return;
+  writer.add(name + ".scales", DType::f32, {matrix.rows}, rounded.scales.data(), rounded.scales.size() * sizeof(float));
+}
+
+}  // namespace
+
+int64_t write_compact(const std::filesystem::path& path, const CompactHeader& header, const TableNet<Matrix>& net) {
+  check_derived(header.schema, net);
+  ContainerWriter writer("table");
+  add_statistics(header.schema, writer);
+  std::deque<RoundedMatrix> rounded;  // a deque: the writer keeps pointing at what is inside
+  net.visit([&](const std::string& name, const Matrix& matrix, int64_t rows, int64_t columns, ArrayKind kind) {
+    if (matrix.rows != rows || matrix.columns != columns) {
+      throw std::logic_error(
+          fmt::format("write_compact: '{}' is {} x {}, wanted {} x {}", name, matrix.rows, matrix.columns, rows, columns));
+    }
+    const DType type = dtype_of(kind, header.weights);
+    add_rounded(name, matrix, type, rounded.emplace_back(round_matrix(matrix, type)), writer);
+  });
+  writer.set("schema", header.schema.to_json(false));
+  writer.set("net", net_to_json(net, header.schema));
+  writer.set("delimiter", std::string(1, header.delimiter));
+  return writer.write(path, {std::string(name_of_enum(header.weights)), header.calibrator, header.about});
+}
 
 }  // namespace l0gm

@@ -2,16 +2,14 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 
 #include "metrics/calibrator.h"
+#include "runtime/container.h"
 #include "runtime/packed_rows.h"
 
-// The compact file (.l0gm): safetensors with a manifest in its metadata; docs/format.md says what is in it.
+// The compact file of a table model (kind "table", also look-ups): schema and net in the container of runtime/container.h.
 namespace l0gm {
-
-constexpr int compact_format_version = 1;  // files of every version up to this one can be read
 
 // What a file says beside its arrays.
 struct CompactHeader {
@@ -31,15 +29,10 @@ struct CompactFile {
 // Every offset, shape, type, count and hash is checked before anything is used, also against the schema; numbers must be finite.
 // Any violation is a UserError that names the file and what is wrong with it.
 CompactFile read_compact(const std::filesystem::path& path);
+CompactFile read_compact(const Container& container);                  // that was read already
 CompactFile read_compact(std::string bytes, const std::string& name);  // from memory; `name` for messages
 
 // Rounds the net to header.weights and writes atomically; returns the bytes written.
 int64_t write_compact(const std::filesystem::path& path, const CompactHeader& header, const TableNet<Matrix>& net);
-
-// Names and texts of a file may stand in a message: no control characters reach a terminal, and no flood.
-std::string fit_for_a_message(std::string text);
-
-// Numbers of a tensor, little-endian and at any alignment; integers are always finite.
-bool all_finite(DType type, std::span<const char> bytes);
 
 }  // namespace l0gm

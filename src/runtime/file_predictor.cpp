@@ -10,9 +10,9 @@ FilePredictor::FilePredictor(const std::filesystem::path& path, bool calibrated)
 FilePredictor::FilePredictor(CompactFile file, bool calibrated)
     : state_(std::move(file), CompactModel::Options{.threads = 1, .calibrated = calibrated}) {}
 
-void FilePredictor::predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) {
-  const auto width = static_cast<int64_t>(schema().columns.size());
-  state_.predict(TextRows{cells, width, nullptr}, rows, probabilities, &counts);
+void FilePredictor::predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const {
+  const auto width = static_cast<int64_t>(columns().size());
+  state_.predict(TextRows{cells.cells.data(), width, nullptr}, cells.rows, probabilities.data(), &counts);
 }
 
 }  // namespace l0gm

@@ -7,16 +7,18 @@
 
 namespace l0gm {
 
-// A compact file as a Predictor. A call works on the caller's thread alone: whoever has many rows brings several.
+// A compact file as a Predictor, without LibTorch. A call works on the caller's thread alone: a caller with many rows uses
+// several.
 class FilePredictor : public Predictor {
  public:
   FilePredictor(const std::filesystem::path& path, bool calibrated);
   FilePredictor(CompactFile file, bool calibrated);  // of a file that was read already
 
-  const Schema& schema() const override { return state_.schema(); }
+  const std::vector<std::string>& columns() const override { return state_.columns(); }
+  const std::vector<std::string>& classes() const override { return state_.classes(); }
   bool concurrent() const override { return true; }
   char delimiter() const override { return state_.delimiter(); }
-  void predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) override;
+  void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override;
 
  private:
   ModelState state_;

@@ -1,8 +1,8 @@
-// Highway compiles this file once per instruction set; headers only, so which one runs is chosen here. Everything but these sets
-// is left out, and the plain one is compiled too, so that any processor can be served and tests can compare.
+// Highway compiles this file once per instruction set; only its headers are used, so the set that runs is chosen here. All other
+// sets are left out; the plain one is compiled too, so that any processor can run it and tests can compare.
 #define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_NEON | HWY_EMU128 | HWY_SCALAR))
 #define HWY_COMPILE_ALL_ATTAINABLE
-#define HWY_DISABLE_PCLMUL_AES  // not used: no reason to ask a processor for them
+#define HWY_DISABLE_PCLMUL_AES  // not used, so not required of a processor
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -34,7 +34,7 @@ HWY_AFTER_NAMESPACE();
 #include <cstdlib>
 #include <stdexcept>
 
-// Highway's own checks, in debug builds, call this; its library, which would have it, is not linked.
+// Highway's checks call this in debug builds; its library, which defines it, is not linked.
 namespace hwy {
 __attribute__((weak)) HWY_NORETURN void Abort(const char* file, int line, const char* format, ...) {
   std::fprintf(stderr, "%s:%d: %s\n", file, line, format);
@@ -76,7 +76,7 @@ const Kernels* compiled(InstructionSet set) {
   }
 }
 
-// Whether this processor, and the system on it, has all that the compiler was told it may use.
+// Whether this processor and its operating system support everything that the set was compiled with.
 bool on_this_processor(InstructionSet set) {
 #if HWY_ARCH_X86
   const bool sse4 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
@@ -110,7 +110,7 @@ Storage storage_of(DType type) {
 const Kernels& kernels_of(InstructionSet set) {
   const Kernels* found = compiled(set);
   if (found == nullptr || !on_this_processor(set))
-    throw std::logic_error("instructions that are not compiled in or not on this processor");
+    throw std::logic_error("this instruction set is not compiled in or not available on this processor");
   return *found;
 }
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/entries.h"
+#include "runtime/picked_rows.h"
 #include "runtime/program.h"
 
-// The inner loops of a table program, compiled once per instruction set. Each call does a block of rows; none checks anything.
-// Arrays of float that are read in whole vectors are padded with zeros to a multiple of `lanes` (PackedRows pads so).
+// The inner loops of a table program, compiled once per instruction set. Each call handles a block of rows; arguments are not
+// checked. Arrays of float that are read in whole vectors are padded with zeros to a multiple of `lanes` (PackedRows pads so).
 namespace l0gm::kernels {
 
 constexpr int64_t lanes = 16;  // of float in the widest vectors
@@ -33,18 +33,17 @@ struct Entry {
   float factor;
 };
 
-// For each row of the block:  sum = base + rows of tables + factor * row of entries;  all that is `least` or less becomes
-// `least`.
-struct RowSums {  // what stays from block to block
+// For each row of the block:  sum = max(lower_bound, base + rows of tables + factor * row of entries).
+struct RowSums {  // the part that is the same for all blocks
   int64_t columns = 0;
   std::span<const CodeTable> code_tables;
   std::span<const NumberTable> number_tables;
   int64_t row_bytes = 0;  // of all tables
   int64_t entry_stride = 0;
-  const float* base = nullptr;     // aligned
-  const float* least = nullptr;    // aligned
-  int64_t out_stride = 0;          // out: sums, padded(columns) floats per row …
-  const float* weights = nullptr;  // … or, with weights (`logits` aligned rows), out[l] = <row l of weights, sum> instead
+  const float* base = nullptr;         // aligned
+  const float* lower_bound = nullptr;  // aligned; per column
+  int64_t out_stride = 0;              // out: sums, padded(columns) floats per row …
+  const float* weights = nullptr;      // … or, with weights (`logits` aligned rows), out[l] = <row l of weights, sum> instead
   int64_t weight_stride = 0;
   int64_t logits = 0;
 };
@@ -71,7 +70,7 @@ struct Dense {
   int64_t out_stride = 0;
 };
 
-// out[r * out_stride] += <weights, in + r * in_stride>. What lies behind `count` in a row of `in` is not used.
+// out[r * out_stride] += <weights, in + r * in_stride>. Numbers after `count` in a row of `in` are not used.
 struct Dots {
   int64_t rows = 0;
   int64_t count = 0;
@@ -116,7 +115,7 @@ struct Kernels {
   float (*cin_last)(const Grid& grid, const float* previous, int64_t maps, const float* weights);
 };
 
-// Those of a set that usable_instruction_sets() names.
+// The kernels of a set that usable_instruction_sets() lists.
 const Kernels& kernels_of(InstructionSet set);
 
 }  // namespace l0gm::kernels

@@ -16,7 +16,7 @@ void multiply(const double* numbers, int64_t count, const PackedRows& matrix, do
   }
 }
 
-// Turns what the map gives into gate values.
+// Turns the mapped units into gate values, in place.
 void open_gates(const NetGate<PackedRows>& gate, double* mapped) {
   const double *logits = gate.logits.row<double>(0), *range = gate.range.row<double>(0);
   double largest = 0;

@@ -1,4 +1,4 @@
-// Pairs and CIN of the grid, for the instruction set that Highway compiles right now. Lanes are coordinates.
+// Pairs and CIN of the grid, for the instruction set that Highway is compiling. Lanes are coordinates.
 #if defined(L0GM_RUNTIME_KERNELS_GRID_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef L0GM_RUNTIME_KERNELS_GRID_INL
 #undef L0GM_RUNTIME_KERNELS_GRID_INL
@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace l0gm::kernels::HWY_NAMESPACE {
 
-// The sum of the fields before, times the field, is as quick as (sum)^2 - sum of squares and loses no digits.
+// Each field times the sum of the fields before it: as fast as (sum)^2 - sum of squares, without its loss of digits.
 HWY_INLINE Vector plain_pairs(const Grid& grid, int64_t coordinate) {
   Vector before = hn::Zero(Floats()), sum = before;
   for (int64_t i = 0; i < grid.fields; ++i) {
@@ -58,7 +58,7 @@ HWY_INLINE void cin_tile(const CinDepth& depth, int64_t first, int64_t coordinat
     for (int64_t j = 0; j < fields; ++j, weights += depth.weight_stride) {
       const Vector product = hn::Mul(previous, hn::Load(Floats(), depth.grid.values + j * width + coordinate));
       const Vector factor = hn::Mul(product, hn::Set(Floats(), scaled<T>(1.0F, depth.scales, i * fields + j)));
-      for (int h = 0; h < count; ++h) sum[h] = hn::MulAdd(hn::Set(Floats(), one(weights + h)), factor, sum[h]);
+      for (int h = 0; h < count; ++h) sum[h] = hn::MulAdd(hn::Set(Floats(), load_one(weights + h)), factor, sum[h]);
     }
   }
   for (int h = 0; h < count; ++h) hn::Store(sum[h], Floats(), depth.out + (first + h) * width + coordinate);

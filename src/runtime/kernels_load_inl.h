@@ -1,4 +1,4 @@
-// How stored numbers become vectors of float, for the instruction set that Highway compiles right now.
+// Loads stored numbers as vectors of float, for the instruction set that Highway is compiling.
 #if defined(L0GM_RUNTIME_KERNELS_LOAD_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef L0GM_RUNTIME_KERNELS_LOAD_INL
 #undef L0GM_RUNTIME_KERNELS_LOAD_INL
@@ -40,9 +40,9 @@ HWY_INLINE Vector load(const int8_t* from) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(words, hn::Load(bytes, from)));
 }
 
-HWY_INLINE float one(const float* from) { return *from; }
-HWY_INLINE float one(const Bfloat16* from) { return std::bit_cast<float>(static_cast<uint32_t>(*from) << 16); }
-HWY_INLINE float one(const int8_t* from) { return static_cast<float>(*from); }
+HWY_INLINE float load_one(const float* from) { return *from; }
+HWY_INLINE float load_one(const Bfloat16* from) { return std::bit_cast<float>(static_cast<uint32_t>(*from) << 16); }
+HWY_INLINE float load_one(const int8_t* from) { return static_cast<float>(*from); }
 
 template <class T>
 constexpr bool has_scales = std::is_same_v<T, int8_t>;

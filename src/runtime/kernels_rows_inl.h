@@ -1,4 +1,4 @@
-// Sums of table rows, dense layers and dot products, for the instruction set that Highway compiles right now.
+// Sums of table rows, dense layers and dot products, for the instruction set that Highway is compiling.
 #if defined(L0GM_RUNTIME_KERNELS_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef L0GM_RUNTIME_KERNELS_ROWS_INL
 #undef L0GM_RUNTIME_KERNELS_ROWS_INL
@@ -16,14 +16,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace l0gm::kernels::HWY_NAMESPACE {
 
-// Accumulators that stay in registers; beside them an entry's factor and, without fused multiply-add, a product need one each.
+// Accumulators that stay in registers; an entry's factor and, without fused multiply-add, a product need one register each.
 constexpr int most_accumulators = vector_lanes == 1 ? 8 : 10;
 
 template <int count>
-HWY_INLINE void weigh(const Vector (&sum)[count], const RowSums& sums, int64_t begin, float* out) {
+HWY_INLINE void weighted_sums(const Vector (&sum)[count], const RowSums& sums, int64_t begin, float* out) {
   for (int64_t l = 0; l < sums.logits; ++l) {
     const float* weights = sums.weights + l * sums.weight_stride + begin;
-    Vector even = hn::Zero(Floats()), odd = even;  // two chains: half the wait
+    Vector even = hn::Zero(Floats()), odd = even;  // two independent chains: half the latency
     for (int i = 0; i < count; i += 2) even = hn::MulAdd(sum[i], hn::Load(Floats(), weights + i * vector_lanes), even);
     for (int i = 1; i < count; i += 2) odd = hn::MulAdd(sum[i], hn::Load(Floats(), weights + i * vector_lanes), odd);
     const float total = sum_of_lanes(hn::Add(even, odd));
@@ -50,23 +50,23 @@ HWY_INLINE void add_first_row(Vector (&sum)[count], const Table& table, int64_t 
   }
 }
 
-// Few numbers need their direction, and which do is anyone's guess: they are noted, and added once all first rows are. Asking
-// each time would make the processor guess wrong, which costs as much as several rows.
+// Few numbers need their direction, and which do is unpredictable: they are collected without a branch and added after the first
+// rows. A branch per number would be mispredicted often, which costs as much as several rows.
 template <class T, int count>
 HWY_INLINE void add_numbers(Vector (&sum)[count], const RowSums& sums, int64_t begin, const int32_t* codes, const float* slopes) {
   constexpr size_t most = 32;
-  const NumberTable* noted[most];
+  const NumberTable* pending[most];
   const NumberTable *table = sums.number_tables.data(), *const end = table + sums.number_tables.size();
   while (table != end) {
-    size_t notes = 0;
-    const NumberTable* pause = end - table > static_cast<ptrdiff_t>(most) ? table + most : end;
-    for (; table != pause; ++table) {
+    size_t pending_count = 0;
+    const NumberTable* chunk_end = end - table > static_cast<ptrdiff_t>(most) ? table + most : end;
+    for (; table != chunk_end; ++table) {
       add_first_row<T, count>(sum, *table, table->picked.first(codes), sums, begin);
-      noted[notes] = table;
-      notes += table->picked.between(codes) ? 1 : 0;
+      pending[pending_count] = table;
+      pending_count += table->picked.between(codes) ? 1 : 0;
     }
-    for (size_t n = 0; n < notes; ++n) {
-      const NumberTable& of = *noted[n];
+    for (size_t n = 0; n < pending_count; ++n) {
+      const NumberTable& of = *pending[n];
       const int64_t index = of.picked.direction(codes);
       const float factor = scaled<T>(slopes[of.picked.value_slot], of.scales, index);
       add_row<T, count>(sum, of.rows + index * sums.row_bytes, begin, factor);
@@ -88,9 +88,9 @@ HWY_NOINLINE void sum_chunk(const RowSums& sums, const RowBlock& block, float* o
       for (const Entry* end = entry + block.counts[r]; entry != end; ++entry)
         add_row<T, count>(sum, entry->row, begin, entry->factor);
     }
-    for (int i = 0; i < count; ++i) sum[i] = hn::Max(sum[i], hn::Load(Floats(), sums.least + begin + i * vector_lanes));
+    for (int i = 0; i < count; ++i) sum[i] = hn::Max(sum[i], hn::Load(Floats(), sums.lower_bound + begin + i * vector_lanes));
     if (sums.weights != nullptr) {
-      weigh<count>(sum, sums, begin, out);
+      weighted_sums<count>(sum, sums, begin, out);
     } else {
       for (int i = 0; i < count; ++i) hn::StoreU(sum[i], Floats(), out + begin + i * vector_lanes);
     }
@@ -113,7 +113,7 @@ void sum_rows(const RowSums& sums, const RowBlock& block, float* out) {
     const int64_t vectors = (sums.columns + vector_lanes - 1) / vector_lanes;
     int64_t chunks = (vectors + most_accumulators - 1) / most_accumulators;
     for (int64_t done = 0; chunks > 0; --chunks) {
-      // Evenly, as a chunk of one vector pays most for finding its rows; one chunk, the usual case, without the division.
+      // Evenly, as looking up the rows costs a chunk of one vector most; one chunk, the usual case, needs no division.
       const int64_t share = chunks == 1 ? vectors - done : (vectors - done + chunks - 1) / chunks;
       sum_chunk_of<T>(share, std::make_integer_sequence<int, most_accumulators>())(sums, block, out, done * vector_lanes);
       done += share;

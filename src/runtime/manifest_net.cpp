@@ -1,3 +1,5 @@
+#include "runtime/manifest_net.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,7 @@
 #include "base/json_checks.h"
 #include "runtime/manifest.h"
 
-// Reading the shape of a net. Nothing here is believed: kinds, slots and numbers of codes come from the schema, offsets from
+// Reads the shape of a net. Every number is checked: kinds, slots and numbers of codes come from the schema, offsets from
 // arrange().
 namespace l0gm {
 namespace {
@@ -50,7 +52,7 @@ void read_layers(const Json& json, Net& net) {
   }
 }
 
-// The column's own table stands behind its number of units: whoever writes a large number must send as much.
+// The number of units must match the column's table: a file that claims many units must contain as many bytes.
 void check_unit_table(const Tensors& tensors, size_t index, const NetColumn& column, std::string_view where) {
   const std::string name = fmt::format("column{}.units", index);
   const auto found = tensors.find(name);
@@ -183,6 +185,58 @@ TableNet<PackedRows> net_from_json(const nlohmann::json& json, const Schema& sch
   read_pairs_and_cin(json, net);
   read_gate(json, net);
   return net;
+}
+
+std::vector<int64_t> statistic_slots_of(const Schema& schema) {
+  const std::vector<int64_t> slots = slots_of_fields(schema);
+  std::vector<int64_t> result;
+  for (size_t f = 0; f < slots.size(); ++f) {
+    if (schema.fields[f].kind == FieldKind::statistic) result.push_back(slots[f]);
+  }
+  return result;
+}
+
+bool are_statistic_slots(const std::vector<int64_t>& slots, const Schema& schema) {
+  const std::vector<int64_t> known = statistic_slots_of(schema);
+  if (slots.size() > 2 * known.size() || !std::is_sorted(slots.begin(), slots.end())) return false;
+  for (size_t i = 2; i < slots.size(); ++i) {
+    if (slots[i] == slots[i - 2]) return false;
+  }
+  std::vector<int64_t> distinct = slots;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  return distinct == known;
+}
+
+std::vector<bool> periodic_columns(const Schema& schema) {
+  std::vector<bool> periodic(schema.columns.size(), false);
+  for (const Field& field : schema.fields) {
+    if (field.kind == FieldKind::periodic) periodic[static_cast<size_t>(field.column)] = true;
+  }
+  return periodic;
+}
+
+nlohmann::json net_to_json(const TableNet<Matrix>& net, const Schema& schema) {
+  nlohmann::json result = {{"members", net.members}, {"outputs", net.outputs}, {"hidden", net.hidden}};
+  result["layers"] = result["columns"] = nlohmann::json::array();
+  for (const NetLayer<Matrix>& layer : net.layers) result["layers"].push_back(layer.out);
+  for (const NetColumn& column : net.columns) {
+    result["columns"].push_back({{"folded", column.folded}, {"units", column.units}, {"waves", column.waves}});
+  }
+  if (net.statistic_slots != statistic_slots_of(schema)) result["statistics"] = net.statistic_slots;
+  if (net.grid_fields > 0) {
+    nlohmann::json places = nlohmann::json::array();
+    for (const Unit& unit : net.units) places.push_back(unit.place);
+    result["grid"] = {{"fields", net.grid_fields}, {"coordinates", net.grid_coordinates}, {"places", places}};
+  }
+  if (net.pairs.present) result["pairs"] = {{"weighted", net.pairs.weighted}, {"by_coordinate", net.pairs.by_coordinate}};
+  if (net.cin.present) result["cin"] = {{"maps", net.cin.maps}};
+  if (net.gate.present) {
+    const NetGate<Matrix>& gate = net.gate;
+    result["gate"] = {{"gates", gate.gates},         {"rank", gate.rank},        {"step", gate.step},
+                      {"threshold", gate.threshold}, {"scale", gate.scale},      {"gamma", gate.gamma},
+                      {"zeta", gate.zeta},           {"begin", gate.gate_begin}, {"of_unit", gate.gate_of_unit}};
+  }
+  return result;
 }
 
 }  // namespace l0gm

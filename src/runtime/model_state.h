@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "encode/table/row_encoder.h"
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
 #include "runtime/program.h"
 #include "runtime/thread_pool.h"
 
-// What is behind the C++ and the C interface and behind FilePredictor: a compact file ready to serve.
+// The implementation behind the C++ interface, the C interface and FilePredictor: a compact file ready to serve.
 namespace l0gm {
 
 // The weights gave no finite probability.
@@ -41,7 +42,7 @@ struct CTextRows {  // lengths null: all cells end with a zero byte; a null cell
   const int32_t* positions;
 };
 
-// Immutable but for what working memory is handed out; any number of threads may predict.
+// Immutable apart from the workspaces, which are leased to one call at a time; any number of threads may predict.
 class ModelState {
  public:
   ModelState(CompactFile file, CompactModel::Options options);
@@ -56,34 +57,34 @@ class ModelState {
   const std::vector<std::string>& classes() const { return schema().classes; }
   const Schema& schema() const { return encoder_.schema(); }
   size_t memory_bytes() const;
-  bool is_numeric(size_t column) const;  // UserError beyond the last
+  bool is_numeric(size_t column) const;  // UserError if there is no such column
   int32_t code(size_t column, std::string_view text) const;
   RowLayout layout(std::span<const std::string> names) const;
-  void check_layout(const RowLayout& layout) const;  // made for this model, nothing outside the row
+  void check_layout(const RowLayout& layout) const;  // UserError unless it was made for this model and stays within the row
 
   // probabilities: count x classes. Counts are added to.
   template <class Rows>
   void predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
-  // The same for counts of a caller that has plain numbers: unseen, unreadable, missing, each per column.
+  // The same with counts as one array: unseen, unreadable, missing, each per column.
   template <class Rows>
   void predict(const Rows& rows, int64_t count, float* probabilities, int64_t* counts) const;
 
  private:
-  struct Desk;  // working memory of one thread
-  class DeskLease;
-  struct Shape {        // where the parts of working memory begin, in bytes
-    int64_t block = 1;  // rows at a time
+  struct Workspace;  // working memory of one thread
+  class WorkspaceLease;
+  struct MemoryLayout {  // where the parts of a workspace begin, in bytes; the codes come first
+    int64_t block = 1;   // rows at a time
     size_t slopes = 0, logits = 0, row = 0, cells = 0, program = 0, bytes = 0;
   };
-  static Shape shape_of(const Schema& schema, const TableProgram& program);
-  void fill_desks(int threads);
+  static MemoryLayout memory_layout_of(const Schema& schema, const TableProgram& program);
+  void make_workspaces(int threads);
   template <class Rows>
-  void work(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts,
-            std::byte* memory) const;
+  void predict_range(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts,
+                     std::byte* memory) const;
   template <class Rows>
-  void work_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts) const;
+  void predict_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts) const;
   template <class Rows>
-  void work_together(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
+  void predict_in_parallel(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
   void encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
               std::byte* memory) const;
   void encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
@@ -100,11 +101,11 @@ class ModelState {
   TableProgram program_;
   int64_t code_slots_, slope_slots_, logits_, class_count_;
   bool calibrated_;
-  Shape shape_;
+  MemoryLayout memory_layout_;
   std::vector<std::string> columns_;
-  std::vector<std::unique_ptr<Desk>> desks_;
-  mutable std::atomic<uint32_t> next_desk_{0};
-  std::unique_ptr<ThreadPool> threads_;  // none: every call works alone
+  std::vector<std::unique_ptr<Workspace>> workspaces_;
+  mutable std::atomic<uint32_t> next_workspace_{0};
+  std::unique_ptr<ThreadPool> threads_;  // null: every call uses its own thread only
 };
 
 }  // namespace l0gm

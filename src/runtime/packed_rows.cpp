@@ -10,19 +10,19 @@
 namespace l0gm {
 namespace {
 
-constexpr size_t line = 64;  // bytes; as wide as the widest vectors
+constexpr size_t alignment = 64;  // bytes; as wide as the widest vectors
 
-float of_bfloat16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+float from_bfloat16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
-// From double at once: by way of float32 some numbers would be rounded twice, and wrongly.
+// Directly from double: by way of float32 some numbers would be rounded twice, and wrongly.
 uint16_t to_bfloat16(double value) {
   constexpr double least_normal = 0x1p-126, least_step = 0x1p-133;
   if (std::abs(value) < least_normal) {
     value = std::nearbyint(value / least_step) * least_step;
   } else {
-    constexpr int dropped = 52 - 7;  // digits of a double that a bfloat16 has no room for
+    constexpr int dropped = 52 - 7;  // bits of a double's mantissa that a bfloat16 does not have
     uint64_t bits = std::bit_cast<uint64_t>(value);
-    bits += (uint64_t{1} << (dropped - 1)) - 1 + ((bits >> dropped) & 1);  // half a step, less a bit where the last digit is even
+    bits += (uint64_t{1} << (dropped - 1)) - 1 + ((bits >> dropped) & 1);  // half a step, one bit less where the last bit is even
     value = std::bit_cast<double>(bits & ~((uint64_t{1} << dropped) - 1));
   }
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
@@ -99,16 +99,16 @@ TableNet<To> with_arrays(const TableNet<From>& from, const Make& make) {
 
 }  // namespace
 
-void PackedRows::Free::operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{line}); }
+void PackedRows::Free::operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{alignment}); }
 
 PackedRows::PackedRows(int64_t rows, int64_t columns, DType type, const void* elements, std::vector<float> scales)
     : rows_(rows), columns_(columns), type_(type), scales_(std::move(scales)) {
   const size_t size = size_of(type), used = static_cast<size_t>(columns) * size;
-  const size_t row_bytes = (used + line - 1) / line * line;
+  const size_t row_bytes = (used + alignment - 1) / alignment * alignment;
   stride_ = static_cast<int64_t>(row_bytes / size);
   const size_t total = static_cast<size_t>(rows) * row_bytes;
   if (total == 0) return;
-  bytes_.reset(static_cast<std::byte*>(::operator new[](total, std::align_val_t{line})));
+  bytes_.reset(static_cast<std::byte*>(::operator new[](total, std::align_val_t{alignment})));
   for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
     std::byte* row = bytes_.get() + i * row_bytes;
     std::memcpy(row, static_cast<const std::byte*>(elements) + i * used, used);
@@ -123,7 +123,7 @@ double PackedRows::value(int64_t i, int64_t j) const {
     case DType::f32:
       return row<float>(i)[j];
     case DType::bf16:
-      return of_bfloat16(row<uint16_t>(i)[j]);
+      return from_bfloat16(row<uint16_t>(i)[j]);
     case DType::i8:
       return static_cast<double>(row<int8_t>(i)[j]) * static_cast<double>(scales_[static_cast<size_t>(i)]);
     default:
@@ -179,7 +179,7 @@ PackedRows pack(const RoundedMatrix& rounded, int64_t rows, int64_t columns) {
 TableNet<PackedRows> pack(const TableNet<Matrix>& net, WeightType weights) {
   return with_arrays<PackedRows>(net, [&](const Matrix& matrix, int64_t rows, int64_t columns, ArrayKind kind) {
     if (matrix.rows != rows || matrix.columns != columns)
-      throw std::logic_error("an array of the net has another shape than it must have");
+      throw std::logic_error("an array of the net does not have the shape that the net asks for");
     return pack(round_matrix(matrix, dtype_of(kind, weights)), rows, columns);
   });
 }

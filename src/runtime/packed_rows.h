@@ -53,9 +53,9 @@ DType dtype_of(ArrayKind kind, WeightType weights);
 RoundedMatrix round_matrix(const Matrix& matrix, DType type);  // to nearest, ties to even
 PackedRows pack(const RoundedMatrix& rounded, int64_t rows, int64_t columns);
 
-// The whole net, rounded and packed as a file of these weights would bring it.
+// The whole net, rounded and packed as if it had been read from a file of this weight type.
 TableNet<PackedRows> pack(const TableNet<Matrix>& net, WeightType weights);
-// Back to numbers: what reference_logits says of the rounded weights.
+// Back to numbers, so that reference_logits can be computed for the rounded weights.
 TableNet<Matrix> unpack(const TableNet<PackedRows>& net);
 
 }  // namespace l0gm

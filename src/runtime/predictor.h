@@ -1,23 +1,40 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "encode/table/schema.h"
+#include "l0gm/input_counts.h"
 
 namespace l0gm {
 
-// Rows of text in, probabilities out, whoever computes them: the runtime from a compact file, or LibTorch from a run.
+// Rows of text, as many cells each as the predictor has columns.
+struct Cells {
+  std::span<const std::string_view> cells;
+  int64_t rows = 0;
+};
+
+// Rows of text in, probabilities out, whatever computes them: the runtime from a compact file, or LibTorch. A table has its
+// columns, node look-ups a column `node`, links `from` and `to`.
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  virtual const Schema& schema() const = 0;  // columns that are read, in the order of cells; classes
-  virtual bool concurrent() const = 0;       // several threads may predict at once
-  virtual char delimiter() const = 0;        // of the files it was trained on
-  // cells: rows x schema().columns; probabilities: rows x classes. Adds to counts (RowEncoder::empty_counts of the schema).
-  virtual void predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) = 0;
+  virtual const std::vector<std::string>& columns() const = 0;  // that are read, in the order of cells
+  virtual const std::vector<std::string>& classes() const = 0;
+  virtual bool concurrent() const = 0;                      // several threads may predict at once
+  virtual char delimiter() const { return ','; }            // of the files it was trained on
+  virtual bool columns_name_rows() const { return false; }  // its columns say which row is meant, and are written out again
+  // All rows that can be asked for, where the model knows them; none: rows come from the caller.
+  virtual std::vector<std::string> known_rows() const { return {}; }
+  // probabilities: rows x classes. Adds to counts (empty_counts).
+  virtual void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const = 0;
+
+  InputCounts empty_counts() const {
+    const std::vector<int64_t> zeros(columns().size(), 0);
+    return {zeros, zeros, zeros};
+  }
 };
 
 }  // namespace l0gm

@@ -6,7 +6,7 @@
 
 namespace l0gm {
 
-// The mean over members of each one's probabilities. logits: [members, outputs]; one output is the log odds of class 1 of two.
+// The mean of the members' probabilities. logits: [members, outputs]; one output is the log odds of class 1 of two.
 template <class Real>
 void mean_probabilities(const Real* logits, int64_t members, int64_t outputs, double* probabilities) {
   const int64_t classes = outputs == 1 ? 2 : outputs;
@@ -14,7 +14,7 @@ void mean_probabilities(const Real* logits, int64_t members, int64_t outputs, do
   for (int64_t m = 0; m < members; ++m, logits += outputs) {
     if (outputs == 1) {
       const double x = static_cast<double>(logits[0]), odds = std::exp(-std::abs(x)), likely = 1 / (1 + odds);
-      const double unlikely = odds * likely;  // and not 1 - likely, which would lose its digits
+      const double unlikely = odds * likely;  // not 1 - likely, which would lose digits
       probabilities[0] += x > 0 ? unlikely : likely;
       probabilities[1] += x > 0 ? likely : unlikely;
       continue;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/entries.h"
 #include "runtime/kernels_gate.h"
+#include "runtime/picked_rows.h"
 #include "runtime/program_plan.h"
 
 namespace l0gm {
@@ -12,7 +12,7 @@ namespace {
 using kernels::Entry;
 using Net = TableNet<PackedRows>;
 
-// Up to block_rows rows on their way through the net.
+// Runs the net on up to block_rows rows at a time.
 class Block {
  public:
   Block(const Net& net, const ProgramPlan& plan, std::byte* workspace)
@@ -24,7 +24,7 @@ class Block {
         entries_(at<Entry>(plan.layout.entries)),
         counts_(at<int32_t>(plan.layout.counts)) {}
 
-  // The places of the grid that no unit fills stay 0 from block to block.
+  // The places of the grid that no unit fills stay 0 for all blocks.
   void clear_grid(int64_t rows) {
     if (net_.pairs.present || net_.cin.present) std::fill_n(at<float>(plan_.layout.grid), rows * plan_.grid_size, 0.0F);
   }
@@ -44,9 +44,9 @@ class Block {
       }
       fill_grid();
     }
-    const bool all_in_one = plan_.weights.rows() > 0;
-    sum(plan_.wide, plan_.dense_units, all_in_one ? out_ : at<float>(plan_.layout.sums));
-    if (!all_in_one) deep();
+    const bool one_pass = plan_.weights.rows() > 0;
+    sum(plan_.wide, plan_.dense_units, one_pass ? out_ : at<float>(plan_.layout.sums));
+    if (!one_pass) deep();
     if (net_.pairs.present || net_.cin.present) {
       for (int64_t r = 0; r < rows_; ++r) add_grid(r);
     }
@@ -62,9 +62,9 @@ class Block {
   float* units(int64_t r) const { return at<float>(plan_.layout.units) + r * plan_.unit_stride; }
   float* grid(int64_t r) const { return at<float>(plan_.layout.grid) + r * plan_.grid_size; }
 
-  // What most nets do not need stays out of line from here on: a call for one row is then little more than its sums.
+  // Functions that most nets do not need are not inlined: a call for one row is then little more than its sums.
 
-  // Rows of tables that the kernels do not find themselves; with the units' rows where the sum is that of `wide`.
+  // Writes the rows of tables that the kernels do not look up themselves and, for the sum of `wide`, the rows of units.
   [[gnu::noinline]] void write_entries(const SumPlan& plan, const std::vector<DenseUnit>& dense_units) {
     for (int64_t r = 0; r < rows_; ++r) {
       Entry *const begin = entries_ + r * plan.sums.entry_stride, *next = begin;
@@ -77,7 +77,7 @@ class Block {
       for (const DenseUnit& unit : dense_units) {
         const float value = units(r)[unit.unit];
         *next = {unit.row, value * unit.scale};
-        next += value != 0 ? 1 : 0;  // else the next one overwrites it
+        next += value != 0 ? 1 : 0;  // otherwise the next one overwrites it
       }
       counts_[r] = static_cast<int32_t>(next - begin);
     }
@@ -92,7 +92,7 @@ class Block {
     kernels_.sum_rows[plan_.storage](plan.sums, block, out);
   }
 
-  // In the order of columns: a column's last vector reaches into the units of the next, which come after.
+  // In the order of columns: the last vector of a column overwrites units of the next column, which are written later.
   [[gnu::noinline]] void plain_units() {
     for (const UnitPlan& table : plan_.unit_tables) sum(table.plan, {}, units(0) + table.unit_begin);
     const size_t statistics = net_.statistic_slots.size(), first = net_.units.size() - statistics;

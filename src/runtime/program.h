@@ -9,11 +9,11 @@
 
 namespace l0gm {
 
-// Sets of processor instructions that the kernels are compiled for, the best first; `plain` runs anywhere.
+// Sets of processor instructions that the kernels are compiled for, the fastest first; `plain` runs anywhere.
 enum class InstructionSet { avx512, avx2, sse4, neon, plain };
 template <>
 inline constexpr auto enum_names<InstructionSet> = std::to_array<std::string_view>({"avx512", "avx2", "sse4", "neon", "plain"});
-std::vector<InstructionSet> usable_instruction_sets();  // compiled in and on this processor, the best first; never empty
+std::vector<InstructionSet> usable_instruction_sets();  // compiled in and available, the fastest first; never empty
 
 struct ProgramPlan;
 
@@ -21,7 +21,7 @@ struct ProgramPlan;
 // logits().
 class TableProgram {
  public:
-  static constexpr int64_t block_rows = 16;  // logits() works in blocks of that many
+  static constexpr int64_t block_rows = 16;  // rows that logits() handles at a time
   explicit TableProgram(TableNet<PackedRows> net, InstructionSet instructions = usable_instruction_sets().front());
   ~TableProgram();
   TableProgram(TableProgram&&) noexcept;
@@ -32,8 +32,8 @@ class TableProgram {
   size_t workspace_bytes() const;
 
   // `codes`, `slopes`: encoded rows as RowEncoder writes them, rows of the given strides. out: [rows, logits], without padding.
-  // workspace: workspace_bytes() bytes, aligned to 64, contents of no matter.
-  // A code outside its field's rows is the caller's mistake: RowEncoder makes none. A row's logits do not depend on the rows
+  // workspace: workspace_bytes() bytes, aligned to 64; its contents do not matter.
+  // A code outside its field's rows is undefined behaviour; RowEncoder writes none. A row's logits do not depend on the rows
   // beside it.
   void logits(const int32_t* codes, int64_t code_stride, const float* slopes, int64_t slope_stride, int64_t rows, float* out,
               std::byte* workspace) const;

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "runtime/entries.h"
 #include "runtime/kernels_gate.h"
+#include "runtime/picked_rows.h"
 
 namespace l0gm {
 namespace {
@@ -32,7 +32,7 @@ TableSource source_of(const NetColumn& column, const PackedRows& table, int64_t 
 void check_shapes(const TableNet<PackedRows>& net) {
   net.visit([](const std::string& name, const PackedRows& array, int64_t rows, int64_t columns, ArrayKind) {
     if (array.rows() != rows || array.columns() != columns)
-      throw std::logic_error("array '" + name + "' of the net has another shape");
+      throw std::logic_error("array '" + name + "' of the net has a shape that does not match the net");
   });
 }
 
@@ -74,11 +74,11 @@ void ProgramPlan::find_tables(const TableNet<PackedRows>& net) {
     if (net.gate.present) {
       exact_tables.push_back(source);
     } else {
-      UnitPlan& of_column = unit_tables.emplace_back();
-      of_column.unit_begin = column.unit_begin;
-      of_column.plan.add(source);
-      of_column.plan.sums.row_bytes = row_bytes_of(units);
-      of_column.plan.sums.columns = column.units;
+      UnitPlan& unit_plan = unit_tables.emplace_back();
+      unit_plan.unit_begin = column.unit_begin;
+      unit_plan.plan.add(source);
+      unit_plan.plan.sums.row_bytes = row_bytes_of(units);
+      unit_plan.plan.sums.columns = column.units;
     }
   }
 }
@@ -109,7 +109,7 @@ void ProgramPlan::make_bounds(const TableNet<PackedRows>& net) {
   constexpr float none = -std::numeric_limits<float>::infinity();
   std::vector<float> bounds(static_cast<size_t>(net.wide_columns()), none);
   std::fill_n(bounds.begin(), net.first_logit(), 0.0F);
-  least = packed_floats(1, net.wide_columns(), bounds);
+  lower_bound = packed_floats(1, net.wide_columns(), bounds);
   int64_t most_units = 0;
   for (const NetColumn& column : net.columns) most_units = std::max(most_units, column.units);
   zeros = packed_floats(1, most_units, std::vector<float>(static_cast<size_t>(most_units), 0.0F));
@@ -119,8 +119,8 @@ void ProgramPlan::make_bounds(const TableNet<PackedRows>& net) {
   }
 }
 
-// Each logit as one dot product with the whole accumulator; with more logits the zeros of other members would cost more than they
-// save.
+// Each logit as one dot product with the whole accumulator; with more logits, multiplying the zeros of other members would cost
+// more than it saves.
 void ProgramPlan::make_weights(const TableNet<PackedRows>& net) {
   constexpr int64_t most_logits = 4;
   if (net.hidden == 0 || !net.layers.empty() || net.logits() > most_logits) return;
@@ -138,30 +138,30 @@ void ProgramPlan::lay_out(const TableNet<PackedRows>& net) {
   int64_t most_maps = 0;
   int64_t entries = wide.most_entries + static_cast<int64_t>(dense_units.size());
   for (const UnitPlan& table : unit_tables) entries = std::max(entries, table.plan.most_entries);
-  entry_stride = entries > 0 ? entries + 1 : 0;  // one is written before it is known whether it counts
-  // Whole vectors are read and written at places that need not be multiples of theirs: hence the room behind.
+  entry_stride = entries > 0 ? entries + 1 : 0;  // one more is written before it is known whether it is used
+  // Whole vectors are read and written at offsets that need not be multiples of their size: hence the room at the end.
   unit_stride = net.units.empty() ? 0 : padded(static_cast<int64_t>(net.units.size())) + lanes;
   sum_stride = weights.rows() > 0 ? 0 : padded(net.wide_columns()) + lanes;
   for (const NetLayer<PackedRows>& layer : net.layers) hidden_stride = std::max(hidden_stride, net.members * padded(layer.out));
   for (const int64_t maps : net.cin.maps) most_maps = std::max(most_maps, maps);
 
   constexpr auto rows = static_cast<size_t>(TableProgram::block_rows);
-  const auto take = [this](size_t count, auto number) {
+  const auto reserve = [this](size_t count, auto number) {
     const size_t begin = layout.bytes;
     layout.bytes += (count * sizeof(typename decltype(number)::type) + 63) / 64 * 64;
     return begin;
   };
-  const auto floats = [&](int64_t count) { return take(static_cast<size_t>(count), std::type_identity<float>{}); };
+  const auto floats = [&](int64_t count) { return reserve(static_cast<size_t>(count), std::type_identity<float>{}); };
   constexpr auto block = static_cast<int64_t>(rows);
-  layout.entries = take(rows * static_cast<size_t>(entry_stride), std::type_identity<kernels::Entry>{});
-  layout.counts = take(rows, std::type_identity<int32_t>{});
+  layout.entries = reserve(rows * static_cast<size_t>(entry_stride), std::type_identity<kernels::Entry>{});
+  layout.counts = reserve(rows, std::type_identity<int32_t>{});
   layout.units = floats(block * unit_stride);
   layout.grid = grid_runs.empty() && !net.pairs.present && !net.cin.present ? floats(0) : floats(block * grid_size);
   layout.sums = floats(block * sum_stride);
   for (size_t& part : layout.hidden) part = floats(block * hidden_stride);
   for (size_t& part : layout.maps) part = floats(most_maps * grid_width);
   const int64_t exact = net.gate.present ? static_cast<int64_t>(net.units.size()) + kernels::gate_scratch(net.gate) : 0;
-  layout.exact = take(static_cast<size_t>(exact), std::type_identity<double>{});
+  layout.exact = reserve(static_cast<size_t>(exact), std::type_identity<double>{});
 }
 
 void ProgramPlan::prepare(SumPlan& plan, const PackedRows& base, const PackedRows& bounds) const {
@@ -169,7 +169,7 @@ void ProgramPlan::prepare(SumPlan& plan, const PackedRows& base, const PackedRow
   plan.sums.number_tables = plan.number_tables;
   plan.sums.entry_stride = entry_stride;
   plan.sums.base = base.row<float>(0);
-  plan.sums.least = bounds.row<float>(0);
+  plan.sums.lower_bound = bounds.row<float>(0);
 }
 
 void ProgramPlan::prepare_sums(const TableNet<PackedRows>& net) {
@@ -177,7 +177,7 @@ void ProgramPlan::prepare_sums(const TableNet<PackedRows>& net) {
     prepare(table.plan, zeros, unbounded);
     table.plan.sums.out_stride = unit_stride;
   }
-  prepare(wide, net.base, least);
+  prepare(wide, net.base, lower_bound);
   wide.sums.columns = net.wide_columns();
   wide.sums.out_stride = sum_stride;
   if (weights.rows() > 0) {

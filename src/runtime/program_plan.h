@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "runtime/entries.h"
 #include "runtime/kernels.h"
+#include "runtime/picked_rows.h"
 
-// What a table program knows before the first row comes: where everything lies, and how much room a block of rows needs.
+// What a table program computes once, before any row: where everything is, and how much memory a block of rows needs.
 namespace l0gm {
 
 // A column's table, in `wide` or of units.
@@ -20,9 +20,9 @@ struct TableSource {
 struct SumPlan {
   std::vector<kernels::CodeTable> code_tables;
   std::vector<kernels::NumberTable> number_tables;
-  std::vector<TableSource> others;  // what they pick is written into the workspace as entries
+  std::vector<TableSource> others;  // the rows they pick are written into the workspace as entries
   int64_t most_entries = 0;
-  kernels::RowSums sums;  // all of it that does not change from block to block
+  kernels::RowSums sums;  // the part that is the same for all blocks
 
   void add(const TableSource& source);
 };
@@ -39,9 +39,9 @@ struct DenseUnit {
   float scale = 1;
 };
 
-// Neighbouring units that are neighbours on the grid too.
+// Consecutive units that are consecutive on the grid too.
 struct GridRun {
-  int64_t unit = 0, place = 0, length = 0;  // place: of a grid whose rows are padded
+  int64_t unit = 0, place = 0, length = 0;  // place: on a grid whose rows are padded
 };
 
 // Where a block's numbers lie in the workspace, in bytes.
@@ -61,9 +61,9 @@ struct ProgramPlan {
   std::vector<TableSource> exact_tables;  // the same, in double precision: with a gate
   std::vector<DenseUnit> dense_units;
   std::vector<GridRun> grid_runs;
-  PackedRows least;                // of the accumulator: 0 for hidden units, none for logits
+  PackedRows lower_bound;          // of the accumulator: 0 for hidden units, none for logits
   PackedRows zeros, unbounded;     // as many as a column has units
-  PackedRows weights;              // [logits, accumulator]: with them a net of one hidden layer is done in one go; may be empty
+  PackedRows weights;              // [logits, accumulator]: with them a net of one hidden layer is one pass; may be empty
   std::vector<PackedRows> biases;  // per layer: [members, out]
 
   int64_t entry_stride = 0;  // per row, as all strides here

@@ -18,8 +18,8 @@ struct ColumnFields {
     const Field*& place = of_codes ? code : value;
     if (place != nullptr) {
       throw UserError(
-          fmt::format("the schema gives one column the fields '{}' and '{}', wanted at most one of codes and one of a number's "
-                      "size; compact a run whose schema was fitted by this program",
+          fmt::format("the schema gives one column the fields '{}' and '{}', wanted at most one field of codes and one of "
+                      "numeric values; compact a run whose schema was fitted by this program",
                       place->name, field.name));
     }
     place = &field;
@@ -58,10 +58,10 @@ std::vector<NetColumn> columns_of(const Schema& schema) {
     const ColumnFields& of_column = fields[c];
     const bool mixed = of_column.value != nullptr && of_column.code != nullptr && of_column.code->kind != FieldKind::exact;
     if ((of_column.code == nullptr && of_column.value == nullptr) || mixed) {
-      throw UserError(
-          fmt::format("the schema's column '{}' has {}, wanted codes, a number, or a number with its exact values; compact a "
-                      "run whose schema was fitted by this program",
-                      schema.columns[c].name, mixed ? "a number's field beside one of texts" : "no field"));
+      throw UserError(fmt::format(
+          "the schema's column '{}' has {}, wanted a field of codes, a numeric field, or a numeric field with its exact "
+          "values; compact a run whose schema was fitted by this program",
+          schema.columns[c].name, mixed ? "a numeric field beside a text field" : "no field"));
     }
     columns.push_back(column_of(of_column, static_cast<int64_t>(c)));
   }

@@ -6,7 +6,7 @@
 
 #include "encode/table/schema.h"
 
-// What is left of a table model once closed units are gone and everything that can be computed ahead is: plain arrays and how
+// What remains of a table model once closed units are removed and everything that can be precomputed is: plain arrays and how
 // they are read. Compaction makes one in double precision, rounding packs it for a file, the runtime serves the packed one.
 //
 //   accumulator = base + sum of (factor * row of `wide`)     the first dense layer of all members, then the logits' linear terms
@@ -14,9 +14,9 @@
 //   logits      = linear part of the accumulator + `output` * hidden + pairs of the grid + CIN of the grid
 //
 // A column whose table is *folded* picks its rows of `wide` directly: a cell costs one row, a number between known values two.
-// One that is not folded (its table would be too large, or a gate depends on the example) hands numbers, *units*, to the net; the
-// factor of a unit's row of `wide` is its value. The embeddings that pairs and CIN read are units too, placed on a grid of fields
-// x coordinates.
+// One that is not folded (its table would be too large, or a gate depends on the example) passes numbers, *units*, to the net;
+// the factor of a unit's row of `wide` is its value. The embeddings that pairs and CIN read are units too, placed on a grid of
+// fields x coordinates.
 namespace l0gm {
 
 enum class WeightType { float32, bfloat16, int8 };
@@ -39,10 +39,9 @@ struct Matrix {
 // How a column's cell, as RowEncoder codes it, picks rows of the column's table. The table's rows, in this order:
 //   code      one per code (missing, unseen, vocabulary …)
 //   several   the same; a cell picks one per slot, its slope is the factor
-//   number    missing; one per bin; one per known value; then what has a factor: one direction per bin, times the slope, or
-//   (waves) one
-//             per sine and one per cosine of 2 pi frequency * slope, all sines first
-// A known value (one of the exact values) picks its own row, in which bin and slope are computed ahead; every other number picks
+//   number    missing; one per bin; one per known value; then rows that have a factor: one direction per bin, times the slope,
+//             or (waves) one per sine and one per cosine of 2 pi frequency * slope, all sines first
+// A known value (one of the exact values) picks its own row, in which bin and slope are precomputed; every other number picks
 // its bin's row (in which the unseen exact value is included) and the bin's direction.
 struct NetColumn {
   enum class Kind { code, number, several };
@@ -54,7 +53,7 @@ struct NetColumn {
   int64_t codes = 0;                       // code, several: number of codes
   int64_t bins = 0, known = 0, waves = 0;  // number; waves: 2 * frequencies
   bool folded = false;                     // its table is part of TableNet::wide
-  int64_t units = 0;                       // numbers it hands to the net; 0: it has no table of units
+  int64_t units = 0;                       // numbers it passes to the net; 0: it has no table of units
   // Set by arrange():
   int64_t wide_begin = -1;  // its table in `wide`; -1: not folded
   int64_t unit_begin = -1;  // its first unit; -1: none
@@ -67,11 +66,11 @@ struct NetColumn {
 
 // The columns of a schema in the form above, one per column: kinds, slots and counts; nothing folded, no units. A column with a
 // statistic's key only has them as well; one with exact values only is of kind `code`. `waves` stays 0 also where a field is
-// periodic: no schema knows how many there are, so whoever fills the net says it, and a file must. UserError when a column has no
-// field, more than one exact or more than one other field (no fitted schema does).
+// periodic: a schema does not hold their number, so the code that fills the net sets it, and a file must store it. UserError when
+// a column has no field, more than one exact or more than one other field (no fitted schema does).
 std::vector<NetColumn> columns_of(const Schema& schema);
 
-// Which part of the net every unit plays.
+// Where the net reads a unit.
 struct Unit {
   int64_t dense = -1;  // its row of `wide`; -1: none (the column is folded)
   int64_t place = -1;  // on the grid: field * coordinates + coordinate; -1: not there
@@ -128,7 +127,7 @@ struct TableNet {
   int64_t hidden = 0;                // units of the first hidden layer per member; 0: no deep branch
   std::vector<NetColumn> columns;
   std::vector<int64_t> statistic_slots;  // slope slots; each statistic is one unit, behind those of the columns
-  std::vector<Unit> units;               // sized and `dense` set by arrange(); `place` by whoever fills the net
+  std::vector<Unit> units;               // sized and `dense` set by arrange(); `place` by the code that fills the net
   int64_t grid_fields = 0, grid_coordinates = 0;
 
   Rows base;                      // [1, wide columns]
@@ -178,17 +177,17 @@ int64_t TableNet<Rows>::arrange() {
     unit += column.units;
   }
   units.resize(static_cast<size_t>(unit) + statistic_slots.size());
-  const auto give = [&](int64_t u) { units[static_cast<size_t>(u)].dense = rows++; };
+  const auto assign_row = [&](int64_t u) { units[static_cast<size_t>(u)].dense = rows++; };
   for (const NetColumn& column : columns) {
     for (int64_t u = 0; u < column.units; ++u) {
       if (column.folded) {
         units[static_cast<size_t>(column.unit_begin + u)].dense = -1;
       } else {
-        give(column.unit_begin + u);
+        assign_row(column.unit_begin + u);
       }
     }
   }
-  for (size_t s = 0; s < statistic_slots.size(); ++s) give(unit++);
+  for (size_t s = 0; s < statistic_slots.size(); ++s) assign_row(unit++);
   return rows;
 }
 
@@ -238,8 +237,5 @@ void TableNet<Rows>::visit_arrays(Self& net, Visitor& v) {
     v("gate.range", net.gate.range, 1, net.gate.gates, ArrayKind::exact);
   }
 }
-
-// The net's logits of one encoded row, in double precision, written for the eye: what the packed net is judged by.
-void reference_logits(const TableNet<Matrix>& net, const int32_t* codes, const float* slopes, double* logits);
 
 }  // namespace l0gm

@@ -11,12 +11,12 @@ ThreadPool::ThreadPool(int workers) : process_(getpid()) {
   try {
     for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { wait_for_work(); });
   } catch (const std::exception&) {
-    // The system gives no more threads: those that began do.
+    // The system allows no more threads: go on with those that were started.
   }
 }
 
 ThreadPool::~ThreadPool() {
-  if (getpid() != process_) {  // after a fork: the workers stayed with the parent, and there is nobody to wait for
+  if (getpid() != process_) {  // after a fork: the workers exist in the parent only and cannot be joined
     for (std::thread& worker : workers_) worker.detach();
     return;
   }

@@ -25,27 +25,34 @@ namespace {
 
 // What a thread holds of a block (bytes, cells, probabilities, text) should stay in its cache; LibTorch wants long batches.
 constexpr size_t small_block = 64 << 10, large_block = 1 << 20;
+constexpr size_t largest_block = 64 << 20;  // a graph is best asked about all its nodes at once
 constexpr int64_t most_threads = 256;
 
-// Lines of the output.
+// Lines of the output: the row's number, or its own columns where they say which row is meant.
 class RowText {
  public:
-  explicit RowText(const Schema& schema) : classes_(schema.classes.size()) {
-    for (size_t i = 0; i < classes_.size(); ++i) append_csv_cell(classes_[i], schema.classes[i]);
+  explicit RowText(const Predictor& predictor)
+      : width_(predictor.columns_name_rows() ? predictor.columns().size() : 0), classes_(predictor.classes().size()) {
+    for (size_t i = 0; i < classes_.size(); ++i) append_csv_cell(classes_[i], predictor.classes()[i]);
   }
-  static std::string header(const Schema& schema) {
-    std::string text = "row,prediction";
-    for (const std::string& name : schema.classes) {
-      text += ',';
-      append_csv_cell(text, "p_" + name);
+  static std::string header(const Predictor& predictor) {
+    std::string text;
+    if (predictor.columns_name_rows()) {
+      for (const std::string& name : predictor.columns()) append_csv_cell(text += text.empty() ? "" : ",", name);
+    } else {
+      text = "row";
     }
+    text += ",prediction";
+    for (const std::string& name : predictor.classes()) append_csv_cell(text += ',', "p_" + name);
     return text + '\n';
   }
-  void write(int64_t first_row, const std::vector<float>& probabilities, int64_t rows, std::string& out) {
+  void write(int64_t first_row, const std::string_view* cells, const std::vector<float>& probabilities, int64_t rows,
+             std::string& out) {
     out.clear();
     for (int64_t i = 0; i < rows; ++i) {
       const float* p = probabilities.data() + static_cast<size_t>(i) * classes_.size();
-      append(out, first_row + i);
+      if (width_ == 0) append(out, first_row + i);
+      for (size_t c = 0; c < width_; ++c) append_csv_cell(c > 0 ? out += ',' : out, cells[static_cast<size_t>(i) * width_ + c]);
       out += ',';
       out += classes_[static_cast<size_t>(std::max_element(p, p + classes_.size()) - p)];
       for (size_t c = 0; c < classes_.size(); ++c) {
@@ -63,6 +70,7 @@ class RowText {
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
     out.append(buffer, static_cast<size_t>(end - buffer));
   }
+  size_t width_;                      // columns that are written out again
   std::vector<std::string> classes_;  // as cells
 };
 
@@ -153,16 +161,14 @@ int64_t Conveyor::finish() {
 // One thread's part.
 class Worker {
  public:
-  Worker(Predictor& predictor, const CsvBlocks& blocks, const std::vector<int64_t>& columns, Conveyor& conveyor)
+  Worker(const Predictor& predictor, const CsvBlocks& blocks, const std::vector<int64_t>& columns, Conveyor& conveyor)
       : predictor_(predictor),
         input_(blocks.path()),
         conveyor_(conveyor),
         block_(blocks),
         splitter_(blocks, columns),
-        rows_text_(predictor.schema()) {
-    const std::vector<int64_t> zeros(predictor.schema().columns.size(), 0);
-    counts_ = {zeros, zeros, zeros};
-  }
+        rows_text_(predictor),
+        counts_(predictor.empty_counts()) {}
   void run() {
     while (const std::optional<int64_t> number = conveyor_.take(block_)) {
       try {
@@ -172,7 +178,7 @@ class Worker {
       }
     }
   }
-  const RowEncoder::Counts& counts() const { return counts_; }
+  const InputCounts& counts() const { return counts_; }
 
  private:
   void work(int64_t number) {
@@ -180,27 +186,28 @@ class Worker {
     const int64_t rows = splitter_.rows();
     const std::optional<int64_t> first_row = conveyor_.rows_before(number, rows);
     if (!first_row) return;
-    probabilities_.resize(static_cast<size_t>(rows) * predictor_.schema().classes.size());
+    probabilities_.resize(static_cast<size_t>(rows) * predictor_.classes().size());
     if (rows > 0) predict(rows);
-    rows_text_.write(*first_row, probabilities_, rows, text_);
+    rows_text_.write(*first_row, splitter_.cells(), probabilities_, rows, text_);
     conveyor_.put(number, text_);
   }
 
   void predict(int64_t rows) {
     try {
-      predictor_.predict(splitter_.cells(), rows, probabilities_.data(), counts_);
+      const size_t cells = static_cast<size_t>(rows) * predictor_.columns().size();
+      predictor_.predict({{splitter_.cells(), cells}, rows}, probabilities_, counts_);
     } catch (const UserError& error) {
       throw UserError(fmt::format("{}: {} rows from line {} on: {}", input_.string(), rows, block_.first_line(), error.what()));
     }
   }
 
-  Predictor& predictor_;
+  const Predictor& predictor_;
   const std::filesystem::path& input_;
   Conveyor& conveyor_;
   CsvBlock block_;
   CsvSplitter splitter_;
   RowText rows_text_;
-  RowEncoder::Counts counts_;
+  InputCounts counts_;
   std::vector<float> probabilities_;
   std::string text_;
 };
@@ -219,13 +226,13 @@ void run_all(std::vector<std::unique_ptr<Worker>>& workers) {
 }
 
 // Per column, columns without any left out.
-nlohmann::json sum_by_column(const Schema& schema, const std::vector<std::unique_ptr<Worker>>& workers,
-                             std::vector<int64_t> RowEncoder::Counts::* part) {
+nlohmann::json sum_by_column(const std::vector<std::string>& columns, const std::vector<std::unique_ptr<Worker>>& workers,
+                             std::vector<int64_t> InputCounts::* part) {
   nlohmann::json result = nlohmann::json::object();
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
+  for (size_t i = 0; i < columns.size(); ++i) {
     int64_t sum = 0;
     for (const auto& worker : workers) sum += (worker->counts().*part)[i];
-    if (sum > 0) result[schema.columns[i].name] = sum;
+    if (sum > 0) result[columns[i]] = sum;
   }
   return result;
 }
@@ -237,17 +244,16 @@ int64_t threads_of(const Predictor& predictor, int64_t wanted) {
 
 }  // namespace
 
-nlohmann::json predict_file(Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
+nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
                             const PredictFileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const Schema& schema = predictor.schema();
-  const size_t suitable = predictor.concurrent() ? small_block : large_block;
+  const size_t suitable = predictor.concurrent() ? small_block : predictor.columns_name_rows() ? largest_block : large_block;
   CsvBlocks blocks(input, options.delimiter != 0 ? options.delimiter : predictor.delimiter(),
                    options.block_bytes > 0 ? options.block_bytes : suitable);
-  const std::vector<int64_t> columns = match_columns(blocks.names(), schema);
+  const std::vector<int64_t> columns = match_columns(blocks.names(), predictor.columns());
   const int64_t threads = threads_of(predictor, options.threads);
   AtomicFile file(output);
-  file.write(RowText::header(schema));
+  file.write(RowText::header(predictor));
   Conveyor conveyor(blocks, file, threads);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int64_t i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(predictor, blocks, columns, conveyor));
@@ -258,12 +264,34 @@ nlohmann::json predict_file(Predictor& predictor, const std::filesystem::path& i
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {{"rows", rows},
           {"output", output.string()},
-          {"unseen", sum_by_column(schema, workers, &RowEncoder::Counts::unseen)},
-          {"unreadable", sum_by_column(schema, workers, &RowEncoder::Counts::unreadable)},
-          {"missing", sum_by_column(schema, workers, &RowEncoder::Counts::missing)},
+          {"unseen", sum_by_column(predictor.columns(), workers, &InputCounts::unseen)},
+          {"unreadable", sum_by_column(predictor.columns(), workers, &InputCounts::unreadable)},
+          {"missing", sum_by_column(predictor.columns(), workers, &InputCounts::missing)},
           {"threads", threads},
           {"seconds", seconds},
           {"rows_per_second", static_cast<double>(rows) / std::max(seconds, 1e-9)}};
+}
+
+nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::path& output) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<std::string> rows = predictor.known_rows();
+  if (rows.empty()) throw UserError("the model knows no rows by itself: name those that are asked for");
+  const std::vector<std::string_view> cells(rows.begin(), rows.end());
+  std::vector<float> probabilities(rows.size() * predictor.classes().size());
+  InputCounts counts = predictor.empty_counts();
+  predictor.predict({cells, std::ssize(rows)}, probabilities, counts);
+  AtomicFile file(output);
+  file.write(RowText::header(predictor));
+  std::string text;
+  RowText(predictor).write(0, cells.data(), probabilities, std::ssize(rows), text);
+  file.write(text);
+  file.commit();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const nlohmann::json none = nlohmann::json::object();
+  return {{"rows", rows.size()}, {"output", output.string()},
+          {"unseen", none},      {"unreadable", none},
+          {"missing", none},     {"threads", 1},
+          {"seconds", seconds},  {"rows_per_second", static_cast<double>(rows.size()) / std::max(seconds, 1e-9)}};
 }
 
 }  // namespace l0gm

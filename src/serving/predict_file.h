@@ -15,11 +15,14 @@ struct PredictFileOptions {
   size_t block_bytes = 0;  // of the input that a thread works on at a time; 0: what suits the predictor
 };
 
-// Reads a table (CSV, also compressed; columns in any order, others ignored), writes `row,prediction,p_<class>…` in the input's
+// Reads rows (CSV, also compressed; columns in any order, others ignored), writes `row,prediction,p_<class>…` in the input's
 // order, all of it or nothing, and returns what it met: rows, unseen categories, unreadable and missing values per column,
 // seconds, rows per second. The bytes written do not depend on the number of threads. Of several mistakes in the input the first
 // one is reported.
-nlohmann::json predict_file(Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
+nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
                             const PredictFileOptions& options);
+
+// The same of all rows that the predictor knows by itself.
+nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::path& output);
 
 }  // namespace l0gm

@@ -6,21 +6,11 @@
 
 namespace l0gm {
 
-TensorMap named(const torch::nn::Module& module) {
-  TensorMap result;
-  for (const auto& item : module.named_parameters()) result[item.key()] = item.value();
-  return result;
-}
-
 AveragedWeights::AveragedWeights(std::shared_ptr<Model> model, double decay) : model_(std::move(model)), decay_(decay) {
   reset();
 }
 
-TensorMap AveragedWeights::weights() const {
-  TensorMap result = named(*model_);
-  std::erase_if(result, [](const auto& item) { return is_gate_parameter(item.first); });
-  return result;
-}
+TensorMap AveragedWeights::weights() const { return model_->weights(); }
 
 TensorMap AveragedWeights::state() const {
   TensorMap result = average_;

@@ -35,7 +35,4 @@ class AveragedWeights {
   torch::Tensor updates_;  // since the last reset: a young average forgets faster, or its start would weigh too much
 };
 
-// Parameters of a module by name.
-TensorMap named(const torch::nn::Module& module);
-
 }  // namespace l0gm

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/text.h"
-#include "data/catalogue.h"
 #include "l0gm/error.h"
 #include "l0gm/gate_control.h"
+#include "training/modality.h"
 
 namespace l0gm {
 
@@ -28,46 +28,57 @@ bool drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& 
   return true;
 }
 
-// What suits a graph differs from what suits a table: where nothing is named these values stand in place of the common defaults.
-constexpr std::pair<const char*, const char*> graph_defaults[] = {
-    {"model.name", "gcn"},   {"model.dropout", "0.5"},      {"model.interface_dropout", "0.5"},
-    {"train.epochs", "300"}, {"train.lr", "0.001"},         {"train.weight_decay", "0.0001"},
-    {"train.batch", "1024"}, {"train.evaluate_every", "5"}, {"train.checkpoint_every", "50"},
-    {"train.ema", "0.98"}};
-
-void apply_graph_defaults(OptionList& options, const Config& config) {
-  for (const auto& [key, value] : graph_defaults) {
-    if (!options.named(key)) options.set(std::string(key) + "=" + value);
+// The modality's own defaults, where nothing is named.
+void apply_defaults(const Modality& modality, OptionList& options, const Config& config) {
+  for (const auto& [key, value] : modality.defaults()) {
+    if (!options.named(std::string(key))) options.set(fmt::format("{}={}", key, value));
   }
-  // A head over few open channels has to grow while the encoder must not overfit.
-  if (!options.named("train.head_lr"))
-    options.set(fmt::format("train.head_lr={}", std::max(config.train.lr, std::min(10 * config.train.lr, 0.03))));
-  // One draw for all nodes: noise for every node and attribute costs more than the rest of the step.
-  if (config.gate.attach == Attach::input && !options.named("gate.noise")) options.set("gate.noise=batch");
+  modality.resolve(options, config);
+}
+
+void check_model_name(const Modality& modality, const std::string& name) {
+  const std::vector<std::string> names = modality.models();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw UserError(fmt::format("model.name is '{}', and data.source is a {}: take one of {}.{}", name, modality.name(),
+                              join(names, ", "), did_you_mean(name, names)));
+}
+
+// Options that differ from their defaults and that nothing reads, with the condition that does not hold.
+std::vector<std::pair<std::string, ReadBy>> unread(const Modality& modality, Config& config) {
+  std::vector<std::pair<std::string, ReadBy>> found;
+  Config defaults;
+  const OptionList standard = OptionList::of(defaults), given = OptionList::of(config);
+  std::map<std::string, OptionValue> unset;
+  for (const Option& option : standard.options()) unset[option.key] = option.value();
+  for (const Option& option : given.options()) {
+    if (const auto same = unset.find(option.key); same != unset.end() && same->second == option.value()) continue;
+    if (const ReadBy* condition = given.unmet(option, modality.name())) found.emplace_back(option.key, *condition);
+  }
+  return found;
+}
+
+std::string reader_of(const ReadBy& condition) {
+  constexpr std::string_view modality = "modality = ";
+  return condition.condition.starts_with(modality) ? "a " + condition.condition.substr(modality.size()) : condition.condition;
 }
 
 }  // namespace
 
-bool is_graph(const Config& config) { return catalogue_entry(config.data.source).modality == "graph"; }
-
-Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+Config read_config(const Modalities& modalities, const std::filesystem::path& path, const std::vector<std::string>& assignments) {
   Config config;
   OptionList options = OptionList::of(config);
   options.read_toml(path);
   if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);
-  settle_control(config.gate, options.named("gate.control"));
+  resolve_control(config.gate, options.named("gate.control"));
   if (config.data.source.empty()) {
-    throw UserError(path.string() +
-                    ": data.source is missing: a catalogue name (`l0gm data list`), csv or tsv for your own table, graph, ogb or "
-                    "npz for your own graph");
+    throw UserError(path.string() + ": data.source is missing: a catalogue name, or your own data (`l0gm data list` shows both)");
   }
-  if (is_graph(config)) apply_graph_defaults(options, config);
-  if (config.distill.from.empty() && (options.named("distill.weight") || options.named("distill.temperature"))) {
-    const DistillOptions defaults;
-    if (config.distill.weight != defaults.weight || config.distill.temperature != defaults.temperature) {
-      throw UserError("distill.weight and distill.temperature need distill.from, the run to learn from");
-    }
+  const Modality& modality = modality_of(modalities, config.data);
+  apply_defaults(modality, options, config);
+  check_model_name(modality, config.model.name);
+  for (const auto& [key, condition] : unread(modality, config)) {
+    if (condition.refused) throw UserError(fmt::format("{} has no effect: it needs {}", key, reader_of(condition)));
   }
   if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
   const bool ranked = config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random;
@@ -79,50 +90,28 @@ Config read_config(const std::filesystem::path& path, const std::vector<std::str
   return config;
 }
 
-std::string options_page() {
+std::string options_page(const Modalities& modalities) {
   Config defaults;
   std::string page =
       "# Options\n\nEvery option of a configuration file; `--set section.option=value` overrides it on the command line.\n"
       "This page is the output of `l0gm options`.\n" +
       OptionList::of(defaults).markdown();
-  page +=
-      "\n## Graphs\n\nWhere `data.source` is a graph, these defaults stand in place of those above:\n\n| option | default "
-      "|\n|---|---|\n";
-  for (const auto& [key, value] : graph_defaults) page += fmt::format("| `{}` | `{}` |\n", key, value);
-  return page +
-         "| `train.head_lr` | ten times `train.lr` up to `0.03`, at least `train.lr` |\n| `gate.noise` | `batch` where "
-         "`gate.attach = input` |\n";
+  for (const Modality* modality : modalities) {
+    if (modality->defaults().empty() && modality->resolved_defaults().empty()) continue;
+    page += fmt::format(
+        "\n## Defaults of a {}\n\nWhere `data.source` is a {}, these defaults stand in place of those above:\n\n"
+        "| option | default |\n|---|---|\n",
+        modality->name(), modality->name());
+    for (const auto& [key, value] : modality->defaults()) page += fmt::format("| `{}` | `{}` |\n", key, value);
+    for (const std::string& row : modality->resolved_defaults()) page += row + "\n";
+  }
+  return page;
 }
 
-std::vector<std::string> unread_options(Config config) {
-  const bool graph = is_graph(config), links = graph && config.graph.task == GraphTaskKind::links;
-  const auto reader_of = [&](const std::string& key) -> std::string {  // empty: it is read
-    const std::string section = key.substr(0, key.find('.'));
-    if (graph && (section == "table" || section == "columns" || section == "fm" || section == "cin")) return "a table";
-    if (!graph && (section == "graph" || section == "link")) return "a graph";
-    if (section == "link" && !links) return "graph.task = links";
-    const bool messages = config.model.name != ModelName::mlp;
-    if ((key == "graph.drop_edge" || key == "graph.self_loops") && graph && !messages)
-      return "models that pass messages (gcn, sage, gat)";
-    if (key == "graph.aggregate" && config.model.name != ModelName::sage) return "model.name = sage";
-    if ((key == "graph.heads" || key == "graph.attention_dropout") && config.model.name != ModelName::gat)
-      return "model.name = gat";
-    if (key == "graph.fanout" && config.graph.sampler != SamplerKind::neighbour) return "graph.sampler = neighbour";
-    if (key == "graph.layer_nodes" && config.graph.sampler != SamplerKind::fastgcn) return "graph.sampler = fastgcn";
-    if (key == "graph.walk_length" && config.graph.sampler != SamplerKind::saint_walk) return "graph.sampler = saint-walk";
-    if (key == "graph.blocks" && config.gate.unit != UnitKind::group) return "gate.unit = group";
-    return "";
-  };
+std::vector<std::string> unread_options(const Modality& modality, Config config) {
   std::vector<std::string> sentences;
-  Config defaults;
-  const OptionList standard = OptionList::of(defaults), given = OptionList::of(config);
-  std::map<std::string, OptionValue> unset;
-  for (const Option& option : standard.options()) unset[option.key] = option.value();
-  for (const Option& option : given.options()) {
-    if (const auto found = unset.find(option.key); found != unset.end() && found->second == option.value()) continue;
-    if (const std::string reader = reader_of(option.key); !reader.empty()) {
-      sentences.push_back(fmt::format("{} has no effect here: it is read for {} only", option.key, reader));
-    }
+  for (const auto& [key, condition] : unread(modality, config)) {
+    sentences.push_back(fmt::format("{} has no effect here: it is read for {} only", key, reader_of(condition)));
   }
   return sentences;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,13 +36,13 @@ struct Config {
   template <class Visitor>
   void visit(Visitor& v) {
     v.section("data", data);
-    v.section("table", table);
-    v.family("columns", columns, "NAME");
-    v.section("graph", graph);
-    v.section("link", link);
+    v.section("table", table, "modality = table");
+    v.family("columns", columns, "NAME", "modality = table");
+    v.section("graph", graph, "modality = graph");
+    v.section("link", link, "graph.task = links");
     v.section("model", model);
-    v.section("fm", fm);
-    v.section("cin", cin);
+    v.section("fm", fm, "modality = table");
+    v.section("cin", cin, "modality = table");
     v.section("distill", distill);
     v.section("gate", gate);
     v.section("schedule", schedule);
@@ -50,17 +51,14 @@ struct Config {
   }
 };
 
-inline TableModelOptions table_model_options(const Config& config) {
-  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced};
-}
+class Modality;
 
-bool is_graph(const Config& config);  // by data.source
-
-// File, then --set assignments in order; checked and resolved.
-Config read_config(const std::filesystem::path& path, const std::vector<std::string>& assignments);
+// File, then --set assignments in order; checked and resolved by the modality that reads data.source.
+Config read_config(const std::vector<const Modality*>& modalities, const std::filesystem::path& path,
+                   const std::vector<std::string>& assignments);
 std::string to_toml(Config config);
 // What is set to other than its default and read by nothing under this configuration: a sentence for each.
-std::vector<std::string> unread_options(Config config);
-std::string options_page();  // docs/options.md
+std::vector<std::string> unread_options(const Modality& modality, Config config);
+std::string options_page(const std::vector<const Modality*>& modalities);  // docs/options.md
 
 }  // namespace l0gm

@@ -32,7 +32,7 @@ Machine prepare_machine(const std::string& device, int64_t threads, bool determi
   Machine machine;
   if (device == "cpu") keep_freed_memory();
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
-  limit_own_threads(threads);
+  set_thread_limit(threads);
   machine.threads = at::get_num_threads();
   machine.deterministic = deterministic;
   if (deterministic) at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);

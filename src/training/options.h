@@ -26,8 +26,9 @@ struct DistillOptions {
   template <class Visitor>
   void visit(Visitor& v) {
     v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none");
-    v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1));
-    v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0));
+    v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1)).refused_unless("distill.from is set");
+    v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0))
+        .refused_unless("distill.from is set");
   }
 };
 
@@ -47,8 +48,8 @@ struct TrainOptions {
   Decay lr_decay = Decay::cosine;
   double lr_end = 0.02;
   CalibratorKind calibrator = CalibratorKind::temperature;
-  int64_t checkpoint_every = 1;
-  int64_t evaluate_every = 1;
+  double checkpoint_every = 1;
+  double evaluate_every = 1;
   Precision precision = Precision::float32;
   int64_t seed = 0;
 
@@ -58,7 +59,7 @@ struct TrainOptions {
     v("batch", batch, "rows of one step", between(1, 10000000));
     v("lr", lr, "learning rate (AdamW)", above(0));
     v("gate_lr", gate_lr, "learning rate of the gate logits; they have no weight decay", above(0));
-    v("head_lr", head_lr, "learning rate of the head; unset: as `lr`, with graphs ten times it up to 0.03", above(0));
+    v("head_lr", head_lr, "learning rate of the head; unset: as `lr`", above(0));
     v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
     v("clip", clip, "largest norm of the gradient; 0: no clipping", at_least(0));
     v("ema", ema, "decay of the averaged weights that are evaluated and kept; 0: none", Limit{0, 1, false, true});
@@ -70,9 +71,9 @@ struct TrainOptions {
     v("lr_decay", lr_decay, "how it falls afterwards");
     v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));
     v("calibrator", calibrator, "fitted on validation rows and stored with the run");
-    v("checkpoint_every", checkpoint_every, "epochs between checkpoints", at_least(1));
-    v("evaluate_every", evaluate_every, "epochs between looks at the validation rows; the last epoch is always looked at",
-      at_least(1));
+    v("checkpoint_every", checkpoint_every, "epochs between checkpoints; below 1: several in an epoch", above(0));
+    v("evaluate_every", evaluate_every,
+      "epochs between looks at the validation rows, below 1: several in an epoch; the last step is always looked at", above(0));
     v("precision", precision, "of weights and arithmetic");
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
   }

@@ -1,52 +1,68 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "base/file_stamp.h"
+#include "data/perturbation.h"
 #include "metrics/calibrator.h"
+#include "run/evaluation.h"
 #include "run/run_folder.h"
-#include "training/config.h"
-#include "training/environment.h"
-#include "training/task.h"
+#include "training/modality.h"
 
 namespace l0gm {
 
-// A finished run, ready to predict; a modality adds what it knows of its data.
-struct LoadedRun {
+struct PerturbedPredictions {
+  Predictions predictions;
+  std::string sha256;  // of the perturbed inputs
+};
+
+// A finished run that can be asked; a modality derives its own. Evaluation, study, report and distillation ask it and nothing
+// else.
+//   const std::unique_ptr<Run> run = open_run(modalities(), "runs/bank", machine);
+//   const Predictions test = run->predict(Split::test);
+class Run {
+ public:
+  virtual ~Run() = default;
+  Run(Run&&) = default;
+  Run& operator=(Run&&) = default;
+
+  virtual const Record& record() const = 0;
+  virtual Nouns nouns() const { return {}; }
+  // Reads the run's data (once), which must not have changed since training. The statistics of training rows are out of fold.
+  virtual Predictions predict(Split split) = 0;
+  // On a perturbed copy of the split, drawn by the run's seed. `keep_file`: the copy stays in RUN/perturbed/, where it is a file.
+  virtual PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) = 0;
+  virtual GateReport gates(Split split) = 0;
+  virtual std::optional<InputReport> inputs(Split split) = 0;  // which inputs are still read; none: not known
+  virtual void add_figures(Split, Evaluation&) {}              // a modality's own
+
+  // Data that is in memory already, in place of reading it again.
+  void share(std::shared_ptr<Dataset> dataset) { dataset_ = std::move(dataset); }
+
   RunFolder folder;
   Config config;
   std::shared_ptr<Model> model;
   GateState gate_state;
   Calibrator calibrator;
+  Machine machine;
+
+ protected:
+  // Opens the folder, which must be finished, and reads its configuration; the rest is load_weights()'s.
+  Run(const Modality& modality, const std::filesystem::path& path, const Machine& machine);
+  // Best weights into `model`, which is built by then; gate state and calibrator.
+  void load_weights();
+  std::shared_ptr<Dataset> dataset_;
 };
 
-// Trains `config` into the folder `out`, whatever its modality; with `resume` goes on where an interrupted run stopped.
-// False when `stop` was raised before the end.
-bool train(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
-           const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
+// Of whatever modality run.json says (older runs: data.source).
+std::unique_ptr<Run> open_run(const Modalities& modalities, const std::filesystem::path& path, const Machine& machine);
+const Modality& modality_of_run(const Modalities& modalities, const RunFolder& folder);
 
-// The parts of a run's life that are the same for every modality.
-
-// A new folder with configuration and record in it, locked; or, with `resume`, the one that is there: its configuration must be
-// the same, and `require_same_data` throws when its record speaks of other data.
-RunFolder open_run(const Config& config, const std::filesystem::path& out, bool resume, const nlohmann::json& record,
-                   const std::function<void(const nlohmann::json& stored)>& require_same_data, const Machine& machine);
-// From the first step to the finished folder: best weights, validation predictions, calibrator, summary. False when `stop` was
-// raised.
-bool fit(RunFolder& folder, const Config& config, const std::shared_ptr<Model>& model, Task& task, bool resume,
-         const std::vector<Observer*>& observers, const std::atomic<bool>& stop, std::chrono::steady_clock::time_point start);
-// Best weights into run.model, which is built already; gate state and calibrator.
-void load_result(LoadedRun& run, const Machine& machine);
+// Where gates stand after training. With top-k and no schedule nothing was hardened: the share that may pass still counts.
+GateState final_state(const Config& config, const Model& model);
 // UserError naming the file that differs; the same bytes may lie elsewhere by now.
 void require_unchanged(const RunFolder& folder, const std::vector<FileStamp>& then, const std::vector<FileStamp>& now);
-
-// Weights that make classes count the same, [classes]; a class without rows counts nothing.
-torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows);
-
 torch::Dtype dtype_of(Precision precision);
 
 }  // namespace l0gm

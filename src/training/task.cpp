@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "l0gm/error.h"
+
 namespace l0gm {
 
 namespace {
@@ -21,6 +23,10 @@ torch::Tensor Task::loss(const torch::Tensor& logits, const Batch& batch) const 
     loss = loss * (1 - distill_weight) + soft * distill_weight;
   }
   return class_weights.defined() ? loss * class_weights.index_select(0, batch.targets) : loss;
+}
+
+void Task::set_soft_targets(const Predictions&) {
+  throw UserError("distill.from: this kind of task does not learn from another model so far; remove it");
 }
 
 torch::Tensor mean_probabilities(const torch::Tensor& logits) { return log_probabilities(logits).exp().mean(1); }

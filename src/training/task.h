@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/split.h"
 #include "batches/batch.h"
 #include "metrics/predictions.h"
 #include "model/model.h"
@@ -20,8 +21,10 @@ class Task {
   virtual std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) = 0;
   // One value per example, the mean over members; the trainer weighs and averages it.
   virtual torch::Tensor loss(const torch::Tensor& logits, const Batch& batch) const;
-  virtual Predictions predict(Model& model, const GateState& state, const std::string& split) = 0;
+  virtual Predictions predict(Model& model, const GateState& state, Split split) = 0;
   virtual int64_t class_count() const = 0;
+  // Probabilities of another model over the training rows, in their order, to be learned beside the labels.
+  virtual void set_soft_targets(const Predictions& predictions);
 
   double label_smoothing = 0;
   torch::Tensor class_weights;  // [classes], or undefined

@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "base/log.h"
-#include "gate/figures.h"
+#include "gate/gate_figures.h"
 #include "l0gm/error.h"
 #include "metrics/scores.h"
 
@@ -20,16 +20,15 @@ namespace {
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
 
 std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options) {
-  AdamW::Group encoder{options.lr, options.weight_decay, {}},
-      head{options.head_lr.value_or(options.lr), options.weight_decay, {}};
-  AdamW::Group gates{options.gate_lr, 0, {}};
-  for (const auto& [name, parameter] : named(model)) {
-    // The map of instance logits reads the whole interface: at the logits' own rate its many weights would be noise.
-    const bool logit = is_gate_parameter(name) && name.find(".map_") == std::string::npos;
-    AdamW::Group& group = logit ? gates : name.starts_with("head.") ? head : encoder;
-    group.parameters[name] = parameter;
-  }
-  return {encoder, head, gates};
+  Model::ParameterGroups groups = model.parameter_groups();
+  return {{options.lr, options.weight_decay, std::move(groups.encoder)},
+          {options.head_lr.value_or(options.lr), options.weight_decay, std::move(groups.head)},
+          {options.gate_lr, 0, std::move(groups.logits)}};
+}
+
+// A number of epochs, perhaps a part of one, as steps.
+int64_t steps_of(double epochs, int64_t per_epoch) {
+  return std::max<int64_t>(1, std::llround(epochs * static_cast<double>(per_epoch)));
 }
 
 }  // namespace
@@ -134,10 +133,10 @@ bool Trainer::patience_is_over() const {
   return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience;
 }
 
-void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
+void Trainer::evaluate(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
-  const Predictions predictions = task_.predict(*model_, state, "valid");
+  const Predictions predictions = task_.predict(*model_, state, Split::valid);
   const double valid_nll = nll(predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
   const double scale = std::max(1.0, config_.distill.temperature * config_.distill.temperature);  // of the soft part
@@ -155,7 +154,7 @@ void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vec
   if (record.selected) {
     state_.best_nll = valid_nll;
     state_.best_step = state_.step;
-    save_tensors(folder_.best(), named(*model_), {{"step", std::to_string(state_.step)}});
+    save_tensors(folder_.best(), model_->state(), {{"step", std::to_string(state_.step)}});
   }
   const GateFigures figures = gate_figures(model_->sites(), state, last_pass_.get());
   const bool by_target = config_.gate.control == ControlKind::target;
@@ -180,6 +179,8 @@ void Trainer::finish_epoch(const GateState& state, int64_t epoch, const std::vec
 bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
   const int64_t per_epoch = task_.steps_per_epoch();
+  const int64_t look_every = steps_of(config_.train.evaluate_every, per_epoch);
+  const int64_t save_every = steps_of(config_.train.checkpoint_every, per_epoch);
   while (state_.step < steps_ && !state_.stopped_early) {
     const GateState state = gate_state(state_.step);
     enter_phase(state);
@@ -189,15 +190,12 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     ++state_.loss_steps;
     ++state_.step;
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, loss);
-    if (state_.step % per_epoch == 0) {
+    if (state_.step % look_every == 0 || state_.step == steps_) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      const bool looked_at = (epoch + 1) % config_.train.evaluate_every == 0 || state_.step == steps_;
-      if (looked_at) {
-        finish_epoch(state, epoch, observers, seconds_before_ + seconds.count());
-        state_.stopped_early = patience_is_over();
-      }
-      if (state_.stopped_early || state_.step == steps_ || (epoch + 1) % config_.train.checkpoint_every == 0) save();
+      evaluate(state, epoch, observers, seconds_before_ + seconds.count());
+      state_.stopped_early = patience_is_over();
     }
+    if (state_.stopped_early || state_.step == steps_ || state_.step % save_every == 0) save();
     if (stop && state_.step < steps_) {
       save();
       return false;
@@ -208,7 +206,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
 
 void Trainer::save() const {
   TensorMap tensors;
-  add_with_prefix(tensors, "model/", named(*model_));
+  add_with_prefix(tensors, "model/", model_->state());
   add_with_prefix(tensors, "average/", average_.state());
   add_with_prefix(tensors, "adamw/", optimiser_.state());
   add_with_prefix(tensors, "control/", control_.memory());
@@ -226,7 +224,7 @@ void Trainer::resume() {
   const auto text = file.metadata.find("trainer");
   if (text == file.metadata.end()) throw UserError(source + " is not a checkpoint of a run");
   OptionList::of(state_).read_toml_text(text->second, source);
-  copy_into(with_prefix(file.tensors, "model/"), named(*model_), source);
+  copy_into(with_prefix(file.tensors, "model/"), model_->state(), source);
   copy_into(with_prefix(file.tensors, "average/"), average_.state(), source);
   optimiser_.restore(with_prefix(file.tensors, "adamw/"), source);
   const TensorMap control = with_prefix(file.tensors, "control/");

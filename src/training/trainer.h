@@ -19,8 +19,8 @@ struct TrainerState {
   int64_t metrics_lines = 0;
   int64_t best_step = -1;
   double best_nll = 0;
-  int64_t epochs_without_better = 0;
-  double loss_sum = 0;  // of the epoch under way
+  double epochs_without_better = 0;
+  double loss_sum = 0;  // since the last look at the validation rows
   int64_t loss_steps = 0;
   bool annealing = false, hardened = false, stopped_early = false;
   Hardening hardening;
@@ -59,7 +59,7 @@ class Trainer {
   GateState gate_state(int64_t step) const;
   void enter_phase(const GateState& state);
   double step(const GateState& state, int64_t epoch, int64_t index);
-  void finish_epoch(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
+  void evaluate(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
   double learning_rate_factor(int64_t step) const;
   void save() const;
   bool patience_is_over() const;

@@ -9,7 +9,7 @@
 namespace l0gm {
 namespace {
 
-// All that a reader makes of a file: rows, where they begin, or its refusal.
+// The result of reading a file: its rows, or the error message.
 struct Reading {
   std::vector<std::vector<std::string>> rows;
   std::string refusal;
@@ -52,13 +52,13 @@ Reading by_blocks(const std::filesystem::path& path, const CsvOptions& options, 
 
 class CsvBlocksTest : public testing::Test {
  protected:
-  // The same as the reader's for blocks of all sizes.
+  // Expects the same result as the reader's for blocks of all sizes.
   void same(const std::string& bytes, const CsvOptions& options = {}) {
     const auto path = folder_.write("t.csv", bytes);
     const Reading wanted = by_reader(path, options);
     for (const size_t block_bytes : {1, 2, 3, 5, 8, 13, 64, 1000}) {
       const Reading found = by_blocks(path, options, block_bytes);
-      // A row with a second mistake behind the longest length: the reader may have read on and found that one.
+      // A row with a second mistake beyond the longest length: the reader may have read on and reported that one.
       if (!wanted.refusal.empty() && found.refusal.find("is longer than") != std::string::npos) continue;
       ASSERT_EQ(found.refusal, wanted.refusal) << testing::PrintToString(bytes) << " in blocks of " << block_bytes;
       ASSERT_EQ(found.rows, wanted.rows) << testing::PrintToString(bytes) << " in blocks of " << block_bytes;

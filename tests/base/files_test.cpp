@@ -110,7 +110,7 @@ TEST_F(Files, MessagesNameThePath) {
   EXPECT_EQ(user_error_of([&] { write_file_atomically(folder_, "x"); }),
             "cannot write '" + folder_.string() + "': Is a directory");
   EXPECT_EQ(user_error_of([&] { write_file_atomically(folder_ / "", "x"); }),
-            "cannot write '" + (folder_ / "").string() + "': it names no file");
+            "cannot write '" + (folder_ / "").string() + "': the path has no file name");
   write_file_atomically(folder_ / "file", "x");
   const std::string below = (folder_ / "file" / "a").string();
   EXPECT_EQ(user_error_of([&] { write_file_atomically(below, "x"); }), "cannot write '" + below + "': Not a directory");
@@ -118,7 +118,7 @@ TEST_F(Files, MessagesNameThePath) {
 
 TEST_F(Files, FolderWithoutRights) {
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
-  const bool root = ::geteuid() == 0;  // root may write everywhere: be nobody meanwhile
+  const bool root = ::geteuid() == 0;  // root may write everywhere: run as user nobody meanwhile
   ASSERT_TRUE(!root || ::seteuid(65534) == 0);
   const std::string path = (folder_ / "a").string();
   const std::string message = user_error_of([&] { write_file_atomically(path, "x"); });

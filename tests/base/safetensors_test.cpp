@@ -182,8 +182,8 @@ TEST(Safetensors, WrongForm) {
       {R"({"__metadata__":{"k":[]}})", "the metadata has an array as 'k'; strings are needed"},
       {R"({"__metadata__":[]})", "its header has an array as '__metadata__'"},
       {R"({"__metadata__":null})", "its header has null as '__metadata__'"},
-      {tensor("\"F8\"", "[1]", "[0,1]"), "tensor 'a' has the type 'F8', which l0gm does not know"},
-      {tensor("\"u8\"", "[1]", "[0,1]"), "tensor 'a' has the type 'u8', which l0gm does not know"},
+      {tensor("\"F8\"", "[1]", "[0,1]"), "tensor 'a' has the type 'F8', which l0gm does not support"},
+      {tensor("\"u8\"", "[1]", "[0,1]"), "tensor 'a' has the type 'u8', which l0gm does not support"},
       {tensor("1", "[1]", "[0,1]"), "tensor 'a' has a number in its 'dtype'"},
       {tensor("[]", "[1]", "[0,1]"), "tensor 'a' has an array in its 'dtype'"},
       {tensor("{}", "[1]", "[0,1]"), "tensor 'a' has an object in its 'dtype'"},
@@ -191,11 +191,11 @@ TEST(Safetensors, WrongForm) {
       {tensor("\"U8\"", "\"1\"", "[0,1]"), "tensor 'a' has a string in its 'shape'"},
       {tensor("\"U8\"", "[[1]]", "[0,1]"), "tensor 'a' has an array in its 'shape'"},
       {tensor("\"U8\"", "[-1]", "[0,1]"), "tensor 'a' has a negative number in its 'shape'"},
-      {tensor("\"U8\"", "[1.0]", "[0,1]"), "tensor 'a' has a number that is no integer in its 'shape'"},
-      {tensor("\"U8\"", "[1e0]", "[0,1]"), "tensor 'a' has a number that is no integer in its 'shape'"},
+      {tensor("\"U8\"", "[1.0]", "[0,1]"), "tensor 'a' has a number that is not an integer in its 'shape'"},
+      {tensor("\"U8\"", "[1e0]", "[0,1]"), "tensor 'a' has a number that is not an integer in its 'shape'"},
       {tensor("\"U8\"", "[true]", "[0,1]"), "tensor 'a' has true or false in its 'shape'"},
       {tensor("\"U8\"", "[9223372036854775808]", "[0,1]"), "tensor 'a': 9223372036854775808 is too large"},
-      {tensor("\"U8\"", "[99999999999999999999999]", "[0,1]"), "tensor 'a' has a number that is no integer in its 'shape'"},
+      {tensor("\"U8\"", "[99999999999999999999999]", "[0,1]"), "tensor 'a' has a number that is not an integer in its 'shape'"},
       {tensor("\"U8\"", "[1]", "[0]"), "tensor 'a' has 1 data_offsets; 2 are needed"},
       {tensor("\"U8\"", "[1]", "[0,1,1]"), "tensor 'a' has 3 data_offsets; 2 are needed"},
   };
@@ -233,7 +233,7 @@ TEST(Safetensors, DeepNestingCostsNoStack) {
   }
 }
 
-TEST(Safetensors, NamesInMessagesAreFitForATerminal) {
+TEST(Safetensors, NamesInMessagesAreSafeToPrint) {
   EXPECT_EQ(error_of("{\"\\u001b[2J\":1}", ""), invalid("its header has a number as '?[2J'"));
   EXPECT_LT(error_of("{\"" + std::string(100000, 'n') + "\":1}", "").size(), 600U);
 }
@@ -245,7 +245,7 @@ TEST(Safetensors, DigestIsChecked) {
             invalid("the tensors do not match the SHA-256 in its header: it is damaged"));
 }
 
-// Whatever is done to a file, it is refused with a UserError or what comes out of it is sound.
+// A damaged file is refused with a UserError, or what is read from it is consistent.
 void expect_sound_or_user_error(const std::string& bytes) {
   try {
     const SafetensorsFile file = SafetensorsFile::from_bytes(bytes, "x");

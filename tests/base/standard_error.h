@@ -39,7 +39,7 @@ inline std::string written_to_standard_error(const std::function<void()>& call) 
   return text;
 }
 
-// The same with a terminal of `width` columns; a few kilobytes at most, for nobody reads meanwhile.
+// The same with a terminal of `width` columns; a few kilobytes at most, since nothing reads the terminal meanwhile.
 inline std::string written_to_terminal(unsigned short width, const std::function<void()>& call) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return std::string(no_terminal);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
 #include "base/hash.h"
@@ -14,24 +15,57 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(Catalogue, NamesAreUniqueAndHashesAreWhole) {
+TEST(Catalogue, EntriesInTheirOrder) {
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : catalogue()) names.push_back(entry.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"adult", "planted-table", "messy-table", "ctr-like", "csv", "tsv", "ogbn-products",
+                                             "ogbn-arxiv", "arxiv-guesses", "amazon-computers", "coauthor-cs", "planted-graph",
+                                             "products-like", "graph", "ogb", "npz"}));
+  EXPECT_EQ(&catalogue(), &catalogue());  // parsed once
+}
+
+TEST(Catalogue, NamesAreUniqueAndEntriesAreWhole) {
+  const std::set<std::string> modalities = {"table", "graph"};
   std::set<std::string> names;
   for (const CatalogueEntry& entry : catalogue()) {
-    std::set<std::string> paths;  // two entries may share files: ogbn-arxiv and arxiv-guesses do
     EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
-    EXPECT_FALSE(entry.description.empty()) << entry.name;
-    EXPECT_FALSE(entry.origin.empty()) << entry.name;
+    EXPECT_TRUE(modalities.contains(entry.modality)) << entry.name << ": " << entry.modality;
+    EXPECT_FALSE(entry.name.empty() || entry.description.empty() || entry.origin.empty()) << entry.name;
+    EXPECT_EQ(std::set<std::string>(entry.protocols.begin(), entry.protocols.end()).size(), entry.protocols.size()) << entry.name;
+    EXPECT_TRUE(!entry.own || (entry.files.empty() && entry.protocols.empty())) << entry.name;
+  }
+}
+
+TEST(Catalogue, FilesHaveRelativePathsAndWholeHashes) {
+  for (const CatalogueEntry& entry : catalogue()) {
+    std::set<std::string> spellings;  // two entries may share files: ogbn-arxiv and arxiv-guesses do
     for (const CatalogueFile& file : entry.files) {
-      EXPECT_TRUE(paths.insert(file.path).second) << file.path;
+      for (const std::string& spelling : file.spellings()) {
+        const std::filesystem::path path = spelling;
+        EXPECT_TRUE(spellings.insert(spelling).second) << spelling;
+        EXPECT_TRUE(path.is_relative() && path.has_filename()) << spelling;
+        EXPECT_EQ(path.lexically_normal(), path) << spelling;
+        EXPECT_NE(*path.begin(), "..") << spelling;
+      }
       EXPECT_TRUE(file.sha256.empty() || file.sha256.size() == 64) << file.path;
       EXPECT_EQ(file.sha256.find_first_not_of("0123456789abcdef"), std::string::npos) << file.path;
+      EXPECT_TRUE(file.address.empty() || file.address.starts_with("http")) << file.path;
+      EXPECT_TRUE(file.address.empty() || !file.sha256.empty()) << file.path;  // what is fetched can be checked
       EXPECT_TRUE(file.optional || !file.address.empty() || entry.modality == "graph") << file.path;
     }
   }
-  EXPECT_EQ(names, (std::set<std::string>{"adult", "planted-table", "messy-table", "ctr-like", "csv", "tsv", "ogbn-products",
-                                          "ogbn-arxiv", "arxiv-guesses", "amazon-computers", "coauthor-cs", "planted-graph",
-                                          "products-like", "graph", "ogb", "npz"}));
-  EXPECT_EQ(catalogue_entry("adult").files.size(), 20u);
+}
+
+TEST(Catalogue, WhatIsListedOfTheCensus) {
+  const CatalogueEntry& adult = catalogue_entry("adult");
+  EXPECT_EQ(adult.files.size(), 20u);
+  EXPECT_EQ(adult.files[0].spellings(),
+            (std::vector<std::string>{"adult/adult.data", "adult/adult.data.xz", "adult/adult.data.gz", "adult/adult.data.zst"}));
+  EXPECT_EQ(adult.files[0].address, "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data");
+  EXPECT_EQ(adult.files[0].sha256, "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d");
+  EXPECT_FALSE(adult.files[0].optional);
+  EXPECT_TRUE(catalogue_file(adult, "adult/split/uci/2/test.csv.gz").optional);
+  EXPECT_TRUE(contains(catalogue_entry("ogb").description, "edge.csv.gz, …")) << "bytes beyond ASCII";
 }
 
 TEST(Catalogue, UnknownNameNamesTheNearest) {

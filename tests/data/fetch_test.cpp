@@ -195,7 +195,7 @@ TEST_F(Fetch, ObtainSaysWhereItLookedAndWhyFetchingFailed) {
   EXPECT_TRUE(contains(message, "404")) << message;
 }
 
-TEST_F(Fetch, GetSetsAWrongFileAsideAndFetchesAnew) {
+TEST_F(Fetch, GetRenamesAWrongFileAndFetchesAgain) {
   const CatalogueEntry entry{
       .name = "set", .modality = "table", .protocols = {}, .description = {}, .origin = {}, .files = {file(sha256(body))}};
   const std::string folder = folder_.path().string();

@@ -51,7 +51,7 @@ TEST_F(Evaluate, FiguresAreThoseOfTheStoredPredictions) {
   const Predictions predictions = read_predictions(out() / "predictions/test.csv");
   EXPECT_EQ(predictions.size(), 120);
   const nlohmann::json summary = nlohmann::json::parse(read_file(out() / "summary.json"));
-  const nlohmann::json wanted = judge(predictions, Calibrator::from_json(summary["calibrator"]));
+  const nlohmann::json wanted = metrics_summary(predictions, Calibrator::from_json(summary["calibrator"]));
   for (const auto& [key, value] : wanted.items()) EXPECT_EQ(result[key], value) << key;
   // The calibrator is the one that validation rows give.
   const Calibrator fitted = fit_calibrator(read_predictions(out() / "predictions/valid.csv"), CalibratorKind::temperature);
@@ -191,12 +191,12 @@ TEST_F(Evaluate, AnybodysPredictionsAreJudgedByTheSameCode) {
   fs::create_directories(folder_.path() / "peer/predictions");
   write_predictions(folder_.path() / "peer/predictions/test.csv", test);
   nlohmann::json result = evaluate(folder_.path() / "peer", "test", one_thread());
-  EXPECT_EQ(result["nll"], judge(test, Calibrator{})["nll"]);
+  EXPECT_EQ(result["nll"], metrics_summary(test, Calibrator{})["nll"]);
   EXPECT_TRUE(result["nll_scaled"].is_null());
   EXPECT_FALSE(result.contains("units"));
   write_predictions(folder_.path() / "peer/predictions/valid.csv", valid);
   result = evaluate(folder_.path() / "peer", "test", one_thread());
-  const nlohmann::json wanted = judge(test, &valid, CalibratorKind::temperature);
+  const nlohmann::json wanted = metrics_summary(test, &valid, CalibratorKind::temperature);
   for (const auto& [key, value] : wanted.items()) EXPECT_EQ(result[key], value) << key;
   EXPECT_GT(result["temperature"], 1.5);  // it was twice too sure
   EXPECT_EQ(evaluate(folder_.path() / "peer/predictions/test.csv", "test", one_thread())["nll"], result["nll"]);

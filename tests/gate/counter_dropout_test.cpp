@@ -39,7 +39,7 @@ TEST(CounterDropout, IsTheMaskOfUniformNoiseBitForBit) {
 
 TEST(CounterDropout, EqualRowsHaveEqualMasks) {
   const torch::Tensor y = counter_dropout(at::ones({6, 40}), 0.5, draw);
-  EXPECT_TRUE(at::equal(y[0], y[4])) << "both are called 9";
+  EXPECT_TRUE(at::equal(y[0], y[4])) << "both have id 9";
   EXPECT_FALSE(at::equal(y[0], y[1]));
 }
 
@@ -88,7 +88,7 @@ TEST(CounterDropout, ReadsWhatIsNotContiguous) {
   EXPECT_TRUE(at::equal(counter_dropout(wide, 0.5, {5, 2, 77, ids_apart}), counter_dropout(wide, 0.5, draw)));
 }
 
-// Heads hand in [examples, members, width]: a row is an example with all its members.
+// Heads pass [examples, members, width]: a row is an example with all its members.
 TEST(CounterDropout, ThreeDimensions) {
   const torch::Tensor x = some({6, 3, 5});
   EXPECT_TRUE(at::equal(counter_dropout(x, 0.5, draw), x * mask_of(0.5, draw, x)));
@@ -102,7 +102,7 @@ TEST(CounterDropout, NothingToMask) {
   EXPECT_EQ(counter_dropout(at::empty({6, 0}), 0.5, draw).sizes(), (std::vector<int64_t>{6, 0}));
 }
 
-TEST(GatePassDropout, RowsThatAreNotExamplesHaveNamesOfTheirOwn) {
+TEST(GatePassDropout, RowsThatAreNotExamplesHaveTheirOwnIds) {
   const GatePass pass({}, 8, 3, ids(0, 6));
   const torch::Tensor x = some({6, 12});
   EXPECT_TRUE(at::equal(pass.dropout(x, 0.5, 1), pass.dropout(x, 0.5, 1, ids(0, 6))));

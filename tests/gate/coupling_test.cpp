@@ -35,13 +35,13 @@ TEST(Coupling, GradientsByFiniteDifferences) {
   }
 }
 
-TEST(Coupling, VanishesForAPerfectlySureAndRightModel) {
+TEST(Coupling, VanishesForACertainAndCorrectModel) {
   const torch::Tensor targets = at::tensor(std::vector<int64_t>{0, 1, 1, 0}, torch::kInt64);
   const torch::Tensor right = at::tensor(std::vector<double>{0, -50, -50, 0, -50, 0, 0, -50}, torch::kFloat64).view({4, 2});
   for (const CouplingKind kind : all_kinds) {
     EXPECT_LT(coupling_loss(kind, right, targets).item<double>(), 1e-5) << name_of_enum(kind);
     if (kind == CouplingKind::none) continue;
-    EXPECT_GT(coupling_loss(kind, right, 1 - targets).item<double>(), 0.9) << "sure and wrong: " << name_of_enum(kind);
+    EXPECT_GT(coupling_loss(kind, right, 1 - targets).item<double>(), 0.9) << "certain and wrong: " << name_of_enum(kind);
   }
 }
 
@@ -51,7 +51,7 @@ TEST(Coupling, GapsThatCancelCostNothing) {
   const torch::Tensor targets = at::tensor(std::vector<int64_t>{0, 1, 0, 1}, torch::kInt64);
   for (const CouplingKind kind : all_kinds)
     EXPECT_LT(coupling_loss(kind, unsure, targets).item<double>(), 2e-6) << name_of_enum(kind);
-  // The gradient at the bottom of the root is finite.
+  // The gradient of the square root is finite at zero.
   torch::Tensor logits = unsure.clone().requires_grad_(true);
   coupling_loss(CouplingKind::mmce, logits, targets).backward();
   EXPECT_TRUE(at::isfinite(logits.grad()).all().item<bool>());

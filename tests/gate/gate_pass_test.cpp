@@ -13,7 +13,7 @@ GateSite site_of(const std::string& name, const torch::Tensor& logits, torch::Te
   return {name, gate_with({}, logits, std::move(cost)), std::move(index), [](int64_t unit) { return std::to_string(unit); }};
 }
 
-TEST(GatePass, RemembersWhatEachSiteDid) {
+TEST(GatePass, RecordsTheResultOfEachSite) {
   const GateSite a = site_of("interface", reals({-1, 0, 1}), reals({1, 2, 3})), b = site_of("input", reals({0.5, 2}));
   GatePass pass(annealing, 4, 9, ids(0, 5));
   EXPECT_FALSE(pass.expected_cost().defined());
@@ -21,12 +21,15 @@ TEST(GatePass, RemembersWhatEachSiteDid) {
   const torch::Tensor r = at::randn({5, 3}, torch::kFloat64);
   const torch::Tensor value = pass.apply(a, r);
   pass.apply(b, at::randn({5, 2}, torch::kFloat64));
-  ASSERT_EQ(pass.records().size(), 2U);
-  EXPECT_EQ(pass.records()[0].site, &a);
-  EXPECT_EQ(pass.records()[1].site, &b);
-  EXPECT_TRUE(at::equal(pass.records()[0].gated.value, value));
-  EXPECT_TRUE(at::equal(pass.records()[0].representation, r));
-  EXPECT_FALSE(pass.records()[0].probe.defined());
+  ASSERT_NE(pass.record(a), nullptr);
+  ASSERT_NE(pass.record(b), nullptr);
+  EXPECT_EQ(pass.record(site_of("other", reals({1}))), nullptr);
+  EXPECT_EQ(pass.interface_record(), nullptr) << "neither says that it is there";
+  EXPECT_EQ(pass.record(a)->site, &a);
+  EXPECT_EQ(pass.record(b)->site, &b);
+  EXPECT_TRUE(at::equal(pass.record(a)->gated.value, value));
+  EXPECT_TRUE(at::equal(pass.record(a)->representation, r));
+  EXPECT_FALSE(pass.record(a)->probe.defined());
   HardConcrete first = a.gate, second = b.gate;
   const double wanted =
       at::dot(first->open_probability(1), first->cost()).item<double>() + second->open_probability(1).sum().item<double>();
@@ -34,14 +37,14 @@ TEST(GatePass, RemembersWhatEachSiteDid) {
   EXPECT_NEAR(pass.cost_fraction().item<double>(), wanted / 8, 1e-12);
 }
 
-TEST(GatePass, SitesStepsAndSeedsHaveNoiseOfTheirOwn) {
+TEST(GatePass, SitesStepsAndSeedsHaveDifferentNoise) {
   const torch::Tensor logits = at::zeros({30}, torch::kFloat64), r = at::ones({4, 30}, torch::kFloat64);
   const auto drawn = [&](const std::string& name, uint64_t seed, int64_t step) {
     const GateSite site = site_of(name, logits);
     return GatePass(annealing, seed, step, ids(0, 4)).apply(site, r).detach();
   };
   const torch::Tensor base = drawn("interface", 1, 2);
-  EXPECT_TRUE(at::equal(drawn("interface", 1, 2), base)) << "nothing but the numbers matters";
+  EXPECT_TRUE(at::equal(drawn("interface", 1, 2), base)) << "only the numbers matter";
   EXPECT_FALSE(at::allclose(drawn("input", 1, 2), base));
   EXPECT_FALSE(at::allclose(drawn("interface", 2, 2), base));
   EXPECT_FALSE(at::allclose(drawn("interface", 1, 3), base));
@@ -57,7 +60,7 @@ TEST(GatePass, UsesTheSitesIndexUnlessGivenOne) {
   EXPECT_TRUE(at::equal(pass.apply(site, r, fine), fine.to(torch::kFloat64)));
 }
 
-TEST(GatePass, ProbesTellWhatEachDimensionContributes) {
+TEST(GatePass, ProbesMeasureTheContributionOfEachDimension) {
   const GateSite site = site_of("interface", reals({1, 1, 1}));
   GatePass pass({Phase::warmup, 2, 0, 1}, 0, 0, ids(0, 4));
   pass.probing = true;
@@ -65,7 +68,7 @@ TEST(GatePass, ProbesTellWhatEachDimensionContributes) {
   const torch::Tensor value = pass.apply(site, r);
   EXPECT_TRUE(at::equal(value, r));
   (value.square() * weights).sum().backward();
-  EXPECT_LT(largest_difference(pass.records()[0].probe.grad(), (2 * r.square() * weights).sum(0)), 1e-12);
+  EXPECT_LT(largest_difference(pass.record(site)->probe.grad(), (2 * r.square() * weights).sum(0)), 1e-12);
 }
 
 TEST(GatePass, DropoutKeepsTheMeanAndDropsTheShare) {

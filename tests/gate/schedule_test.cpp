@@ -31,7 +31,7 @@ TEST(Schedule, PhasesBeginAtTheirShares) {
   EXPECT_EQ(schedule.at(1).phase, Phase::harden);
 }
 
-TEST(Schedule, WarmUpAsksForNothing) {
+TEST(Schedule, WarmUpHasNoPrice) {
   const GateState state = Schedule(simple()).at(0.1);
   EXPECT_EQ(state.tau, 4);
   EXPECT_EQ(state.ramp, 0);

@@ -41,7 +41,7 @@ inline HardConcrete gate_with(const GateOptions& options, const torch::Tensor& l
   torch::NoGradGuard no_grad;
   gate->logits().copy_(logits);
   for (auto& item : gate->named_parameters()) {
-    if (item.key().starts_with("map_")) item.value().normal_();  // as if trained: a fresh map may tell no examples apart
+    if (item.key().starts_with("map_")) item.value().normal_();  // as if trained: a new map is zero and treats all examples alike
   }
   return gate;
 }

@@ -72,7 +72,7 @@ TEST(DeepHead, DropoutWorksInTrainingOnlyAndByExample) {
   EXPECT_FALSE(at::allclose(run(head, x, 1), trained));
   GatePass half({Phase::anneal, 1, 1, 1}, 5, 0, ids(3, 6));
   EXPECT_TRUE(at::allclose(head.forward(x.narrow(0, 3, 3), Batch{}, half), trained.narrow(0, 3, 3), 1e-5, 1e-6))
-      << "whatever the batch";
+      << "independent of the batch";
 }
 
 TEST(DeepHead, ParametersGoWithANarrowerInterface) {

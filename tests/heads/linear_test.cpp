@@ -26,6 +26,7 @@ struct Toy {
     for (auto& item : head.named_parameters()) item.value().normal_();
     GateOptions options;
     site.name = "interface";
+    site.at_interface = true;
     site.gate = HardConcrete(options, at::ones({shape.dimensions()}), shape.dimensions());
     site.gate->eval();
     site.gate->logits().fill_(9);
@@ -57,7 +58,7 @@ TEST(LinearHead, IsTheSumOfItsTerms) {
   EXPECT_LT(largest_difference(toy.logits(), wanted), 1e-4);
 }
 
-TEST(LinearHead, AColumnIsClosedWithTheLastOfItsUnits) {
+TEST(LinearHead, AColumnIsClosedWhenAllItsUnitsAre) {
   Toy toy;
   const torch::Tensor open = toy.logits();
   toy.close(3 * width, width - 1);  // kind: one dimension is left

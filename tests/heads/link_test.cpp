@@ -49,7 +49,7 @@ TEST_P(LinkHeads, EqualsItsFormula) {
   }
 }
 
-TEST_P(LinkHeads, TheSameWhicheverNodeComesFirst) {
+TEST_P(LinkHeads, DoesNotDependOnTheOrderOfThePair) {
   const torch::Tensor one_way = logits(head_, x_, pairs_);
   EXPECT_TRUE(at::equal(one_way, logits(head_, x_, pairs_.flip(1))));
   EXPECT_GT(largest_difference(one_way, logits(head_, x_, pairs_.roll(1, 0))), 1e-3) << "pairs differ";
@@ -63,7 +63,7 @@ TEST_P(LinkHeads, Gradients) {
   expect_gradient("interface", x, loss, 1e-5);
 }
 
-TEST_P(LinkHeads, NarrowedItScoresTheSame) {
+TEST_P(LinkHeads, NarrowingDoesNotChangeTheScores) {
   const torch::Tensor values = reals({1, 0, 0.5, 0, 0, 2});
   const torch::Tensor before = logits(head_, x_ * values, pairs_);
   const torch::Tensor kept = at::tensor({0, 2, 5}, torch::kInt64);

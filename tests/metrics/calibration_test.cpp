@@ -20,7 +20,7 @@ Forecasts repeated(const Forecasts& forecasts, int times) {
   Forecasts out;
   for (int k = 0; k < times; ++k) {
     out.probability.insert(out.probability.end(), forecasts.probability.begin(), forecasts.probability.end());
-    out.happened.insert(out.happened.end(), forecasts.happened.begin(), forecasts.happened.end());
+    out.outcome.insert(out.outcome.end(), forecasts.outcome.begin(), forecasts.outcome.end());
   }
   return out;
 }
@@ -87,7 +87,7 @@ TEST(Calibration, ReliabilityBinsAddUpToTheError) {
   EXPECT_NEAR(error, ece(p), 1e-12);
 }
 
-// Over many simulated models the measured error must be distributed as the floor says, on both sides of the switch.
+// Over many simulated models the measured error must be distributed as the floor predicts, on both sides of the switch.
 TEST(Calibration, CalibratedModelScoresItsFloor) {
   for (const int64_t rows : {2000, 30'000}) {
     SCOPED_TRACE(rows);
@@ -148,7 +148,7 @@ TEST(Calibration, IntervalIsReproducibleAndFollowsTheSeed) {
   EXPECT_GT(a.high, error);
 }
 
-// The true error of a model with a constant gap is known: P(class 1) is said to be 0.7 and is 0.6.
+// The true error of a model with a constant gap is known: P(class 1) is forecast as 0.7 and is 0.6.
 TEST(Calibration, IntervalCoversTheTruth) {
   int covered = 0;
   for (int k = 0; k < 100; ++k) {
@@ -156,7 +156,7 @@ TEST(Calibration, IntervalCoversTheTruth) {
     Forecasts forecasts;
     for (int i = 0; i < 1000; ++i) {
       forecasts.probability.push_back(0.7);
-      forecasts.happened.push_back(random.uniform() < 0.6);
+      forecasts.outcome.push_back(random.uniform() < 0.6);
     }
     const Interval interval = bootstrap_interval(forecasts, equal_width_bins(forecasts.probability), k);
     covered += interval.low <= 0.1 && 0.1 <= interval.high;

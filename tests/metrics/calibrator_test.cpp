@@ -88,7 +88,7 @@ TEST(Calibrator, FindsTheTemperatureAModelWasSharpenedBy) {
   EXPECT_NEAR(fit_temperature(sharpened(honest, 0.4)) / fit_temperature(honest), 0.4, 1e-9);
 }
 
-TEST(Calibrator, FindsTheBendAModelWasBentBy) {
+TEST(Calibrator, FindsTheExponentAModelWasDistortedBy) {
   const Predictions honest = calibrated_model(20'000, 2, 1.5, 6);
   const PowerScaling found = fit_power(with_power(1.4, 1.5).apply(honest));
   EXPECT_NEAR(found.exponent, 1 / 1.5, 0.05);
@@ -124,7 +124,7 @@ TEST(Calibrator, DegenerateValidationStaysInsideTheBounds) {
   EXPECT_DOUBLE_EQ(fit_temperature(binary({1, 0, 1}, {0.9, 0.2, 0.7})), lowest_temperature);  // separated
   EXPECT_DOUBLE_EQ(fit_temperature(binary({1, 0}, {1, 0})), lowest_temperature);              // separated, probabilities 0 and 1
   EXPECT_DOUBLE_EQ(fit_temperature(binary({0, 1}, {1, 0})), highest_temperature);             // all wrong
-  EXPECT_DOUBLE_EQ(fit_temperature(binary({0, 1}, {0.5, 0.5})), 1);                           // nothing to tell
+  EXPECT_DOUBLE_EQ(fit_temperature(binary({0, 1}, {0.5, 0.5})), 1);                           // every temperature is equally good
   EXPECT_DOUBLE_EQ(fit_temperature(make_predictions({0, 0}, {{1}, {1}})), 1);                 // one class
   for (const Predictions& p : {binary({1, 0, 1}, {0.9, 0.2, 0.7}), binary({1, 0}, {1, 0}), binary({0, 1}, {1, 0}),
                                binary({0, 1}, {0.5, 0.5}), make_predictions({0, 0}, {{1}, {1}}), binary({1}, {0.3})}) {

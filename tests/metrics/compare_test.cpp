@@ -23,7 +23,7 @@ TEST(Compare, MeanIsTheDifferenceOfTheMeasures) {
   EXPECT_NEAR(compare(first, second, RowMetric::accuracy).mean, accuracy(first) - accuracy(second), 1e-12);
 }
 
-TEST(Compare, TellsAClearDifferenceAndNoDifference) {
+TEST(Compare, DetectsAClearDifferenceAndNoDifference) {
   const Predictions honest = calibrated_model(2000, 2, 1.5, 2);
   const PairedDifference worse = compare(sharpened(honest, 3), honest, RowMetric::nll);
   EXPECT_GT(worse.low, 0);
@@ -69,7 +69,7 @@ TEST(Compare, UnlabelledRowsAreLeftOut) {
   EXPECT_TRUE(std::isnan(nothing.mean) && std::isnan(nothing.low) && std::isnan(nothing.high));
 }
 
-TEST(Compare, IntervalHasTheWidthTheoryWants) {
+TEST(Compare, IntervalHasTheTheoreticalWidth) {
   for (const size_t rows : {2000U, 40'000U}) {  // resampled row by row, and from the limit
     RandomStream random(3);
     std::vector<std::vector<double>> runs(1);
@@ -80,7 +80,7 @@ TEST(Compare, IntervalHasTheWidthTheoryWants) {
   }
 }
 
-// Runs that differ among themselves widen the interval: rows alone would say the difference is certain.
+// Differences between runs widen the interval: from rows alone the difference would look certain.
 TEST(Compare, SpreadOverRunsCounts) {
   const std::vector<std::vector<double>> runs{std::vector<double>(500, 0.1), std::vector<double>(500, -0.05),
                                               std::vector<double>(500, 0.02)};

@@ -46,7 +46,7 @@ inline Predictions calibrated_model(int64_t rows, int classes, double spread, ui
   return out;
 }
 
-// The same model, with every logit multiplied: overconfident above 1, timid below.
+// The same model, with every logit multiplied: overconfident above 1, underconfident below.
 inline Predictions sharpened(Predictions predictions, double by) {
   const int64_t classes = predictions.class_count();
   for (int64_t i = 0; i < predictions.size(); ++i) {

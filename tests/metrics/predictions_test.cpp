@@ -103,7 +103,7 @@ TEST(Predictions, RefusesBadRowsAndNamesTheLine) {
   EXPECT_EQ(message_of(head + "\n1,c,0.5,0.5\n"), ", line 4: found 1 fields; the header has 4");
   EXPECT_EQ(message_of(head + "1,c,0.5,0.5,\n"), ", line 4: found 5 fields; the header has 4");
   EXPECT_EQ(message_of(head + "1.5,c,0.5,0.5\n"), ", line 4: the row number is '1.5'; wanted an integer");
-  EXPECT_TRUE(message_of(head + "1,d,0.5,0.5\n").starts_with(", line 4: the label 'd' is none of the classes "));
+  EXPECT_TRUE(message_of(head + "1,d,0.5,0.5\n").starts_with(", line 4: the label 'd' is not one of the classes "));
   for (const std::string bad : {"nan", "inf", "-0.1", "1.1", "", "0.5x", "0,5"}) {
     EXPECT_TRUE(message_of(head + "1,c," + bad + ",0.5\n").starts_with(", line 4: ")) << bad;
   }

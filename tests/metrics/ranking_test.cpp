@@ -14,17 +14,17 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(Ranking, PlacesByHand) {
-  EXPECT_EQ(place_among(3, std::vector<double>{1, 2, 2.5}), 1);
-  EXPECT_EQ(place_among(2, std::vector<double>{1, 2, 2.5}), 2.5) << "one above, one that ties";
-  EXPECT_EQ(place_among(0, std::vector<double>{1, 2, 2.5}), 4);
-  EXPECT_EQ(place_among(5, {}), 1);
-  EXPECT_EQ(place_among(0, std::vector<double>(10, 0.0)), 6) << "a model that says the same of all is in the middle, not first";
+TEST(Ranking, RanksByHand) {
+  EXPECT_EQ(rank_among(3, std::vector<double>{1, 2, 2.5}), 1);
+  EXPECT_EQ(rank_among(2, std::vector<double>{1, 2, 2.5}), 2.5) << "one above, one that ties";
+  EXPECT_EQ(rank_among(0, std::vector<double>{1, 2, 2.5}), 4);
+  EXPECT_EQ(rank_among(5, {}), 1);
+  EXPECT_EQ(rank_among(0, std::vector<double>(10, 0.0)), 6) << "a model with the same score for all is in the middle, not first";
 }
 
-TEST(Ranking, NotANumberIsNoGoodScore) {
-  EXPECT_EQ(place_among(nan, std::vector<double>{1, 2}), 3);
-  EXPECT_EQ(place_among(5, std::vector<double>{nan, 2}), 2);
+TEST(Ranking, NaNIsTheWorstScore) {
+  EXPECT_EQ(rank_among(nan, std::vector<double>{1, 2}), 3);
+  EXPECT_EQ(rank_among(5, std::vector<double>{nan, 2}), 2);
 }
 
 TEST(Ranking, ScoresByHand) {
@@ -37,7 +37,7 @@ TEST(Ranking, ScoresByHand) {
 }
 
 TEST(Ranking, EachLinkAgainstItsOwn) {
-  // Against the other's rivals both would be second.
+  // Against the negatives of the other link both would be second.
   const RankScores scores = rank_scores(std::vector<double>{1, 5}, std::vector<double>{0, 0.5, 4, 4.5});
   EXPECT_EQ(scores.mrr, 1);
   EXPECT_EQ(rank_scores(std::vector<double>{1, 5}, std::vector<double>{4, 0.5, 6, 4.5}).mrr, 0.5);
@@ -64,7 +64,7 @@ TEST(Ranking, AgreesWithTheReference) {
   ASSERT_EQ(positives.size(), places.size());
   std::vector<double> negatives;
   for (size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(place_among(positives[i], rows[i]), places[i]) << i;
+    EXPECT_EQ(rank_among(positives[i], rows[i]), places[i]) << i;
     negatives.insert(negatives.end(), rows[i].begin(), rows[i].end());
   }
   const RankScores scores = rank_scores(positives, negatives);

@@ -36,7 +36,7 @@ constexpr const char* measures[] = {"accuracy",
 TEST(Summary, HasEveryKeyRawAndCalibratedSideBySide) {
   const Predictions test = sharpened(calibrated_model(1500, 2, 1.5, 1), 2),
                     validation = sharpened(calibrated_model(1500, 2, 1.5, 2), 2);
-  const nlohmann::json out = judge(test, &validation, CalibratorKind::temperature);
+  const nlohmann::json out = metrics_summary(test, &validation, CalibratorKind::temperature);
   for (const std::string key : measures) {
     EXPECT_FALSE(out.at(key).is_null()) << key;
     EXPECT_FALSE(out.at(key + "_scaled").is_null()) << key;
@@ -58,13 +58,13 @@ TEST(Summary, HasEveryKeyRawAndCalibratedSideBySide) {
   EXPECT_TRUE(out["reliability"][0]["accuracy"].is_null());
   EXPECT_EQ(out["confusion"][0][0].get<int64_t>() + out["confusion"][1][1].get<int64_t>(),
             std::llround(out["accuracy"].get<double>() * 1500));
-  EXPECT_EQ(out, judge(test, &validation, CalibratorKind::temperature));  // a fixed seed
+  EXPECT_EQ(out, metrics_summary(test, &validation, CalibratorKind::temperature));  // a fixed seed
 }
 
 TEST(Summary, WithoutCalibrationTheScaledFiguresAreNull) {
   const Predictions test = calibrated_model(100, 2, 1.5, 3);
   for (const nlohmann::json& out :
-       {judge(test, nullptr, CalibratorKind::temperature), judge(test, &test, CalibratorKind::none)}) {
+       {metrics_summary(test, nullptr, CalibratorKind::temperature), metrics_summary(test, &test, CalibratorKind::none)}) {
     EXPECT_EQ(out["calibrator"], "none");
     EXPECT_TRUE(out.at("temperature").is_null());
     for (const std::string key : measures) EXPECT_TRUE(out.at(key + "_scaled").is_null()) << key;
@@ -75,18 +75,18 @@ TEST(Summary, TheStoredCalibratorGivesTheSameFiguresAsFitting) {
   const Predictions test = sharpened(calibrated_model(300, 3, 1.5, 4), 2),
                     validation = sharpened(calibrated_model(300, 3, 1.5, 5), 2);
   for (const CalibratorKind kind : {CalibratorKind::power, CalibratorKind::isotonic}) {
-    const nlohmann::json fitted = judge(test, &validation, kind);
+    const nlohmann::json fitted = metrics_summary(test, &validation, kind);
     EXPECT_TRUE(fitted["temperature"].is_null());
-    EXPECT_EQ(fitted, judge(test, Calibrator::from_json(fitted["calibrator_parameters"])));
+    EXPECT_EQ(fitted, metrics_summary(test, Calibrator::from_json(fitted["calibrator_parameters"])));
   }
 }
 
 TEST(Summary, UndefinedIsNullAndTheTextIsValidJson) {
-  const nlohmann::json several = judge(calibrated_model(50, 3, 1.5, 6), nullptr, CalibratorKind::none);
+  const nlohmann::json several = metrics_summary(calibrated_model(50, 3, 1.5, 6), nullptr, CalibratorKind::none);
   for (const char* key : {"ece_binary", "ece_binary_interval", "ece_binary_floor", "reliability_binary"})
     EXPECT_TRUE(several.at(key).is_null());
-  EXPECT_TRUE(judge(binary({1, 1}, {0.2, 0.9}), nullptr, CalibratorKind::none)["auc"].is_null());
-  const nlohmann::json unlabelled = judge(binary({-1, -1}, {0.2, 0.9}), nullptr, CalibratorKind::none);
+  EXPECT_TRUE(metrics_summary(binary({1, 1}, {0.2, 0.9}), nullptr, CalibratorKind::none)["auc"].is_null());
+  const nlohmann::json unlabelled = metrics_summary(binary({-1, -1}, {0.2, 0.9}), nullptr, CalibratorKind::none);
   EXPECT_EQ(unlabelled["rows"], 0);
   EXPECT_EQ(unlabelled["unlabelled_rows"], 2);
   for (const std::string key : measures) EXPECT_TRUE(unlabelled.at(key).is_null()) << key;
@@ -95,10 +95,10 @@ TEST(Summary, UndefinedIsNullAndTheTextIsValidJson) {
 
 TEST(Summary, RefusesValidationOfOtherClassesAndBrokenInput) {
   const Predictions test = calibrated_model(20, 3, 1.5, 7), other = calibrated_model(20, 2, 1.5, 7);
-  EXPECT_THROW(judge(test, &other, CalibratorKind::temperature), UserError);
+  EXPECT_THROW(metrics_summary(test, &other, CalibratorKind::temperature), UserError);
   Predictions broken = test;
   broken.probabilities[4] = std::nan("");
-  EXPECT_THROW(judge(broken, nullptr, CalibratorKind::none), std::invalid_argument);
+  EXPECT_THROW(metrics_summary(broken, nullptr, CalibratorKind::none), std::invalid_argument);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(GraphModel, NoiseIsKeyedByNodeWhateverTheBatch) {
     GatePass pass(annealing_gates, 5, step, batch->example_ids);
     model->interface(*batch, pass);
     torch::Tensor by_node = at::full({graph.nodes, 8}, -1.0, torch::kFloat64);
-    by_node.index_copy_(0, batch->example_ids, pass.records().back().gated.gates.detach());
+    by_node.index_copy_(0, batch->example_ids, pass.interface_record()->gated.gates.detach());
     return by_node;
   };
   MessagePlan full;

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-// Every allocation of the test program passes here, so that tests can show that there is none where there must be none.
+// Counts every allocation of the test program, so that tests can check that a call makes none.
 namespace {
 
 std::atomic<int64_t> allocations{0};
@@ -92,7 +92,7 @@ TEST(AllocationCount, Fails) {
   }
   EXPECT_TRUE(failed);
   EXPECT_EQ(made, 99U);
-  EXPECT_EQ(std::vector<int>(1000).size(), 1000U) << "all is well again";
+  EXPECT_EQ(std::vector<int>(1000).size(), 1000U) << "allocations work again";
 }
 
 }  // namespace l0gm::testing_tools

@@ -50,7 +50,7 @@ class CApi : public testing::Test {
   std::vector<float> probabilities_;
 };
 
-TEST_F(CApi, SaysWhatItIs) {
+TEST_F(CApi, ReportsVersionColumnsAndClasses) {
   EXPECT_EQ(l0gm_abi_version(), L0GM_ABI_VERSION);
   EXPECT_STREQ(l0gm_version(), version);
   EXPECT_EQ(l0gm_column_count(model_), 6U);
@@ -66,7 +66,7 @@ TEST_F(CApi, SaysWhatItIs) {
   EXPECT_GT(l0gm_memory_bytes(model_), 1000U);
 }
 
-TEST_F(CApi, NullModelsHaveNothing) {
+TEST_F(CApi, NullModelsAreEmpty) {
   EXPECT_EQ(l0gm_column_count(nullptr), 0U);
   EXPECT_EQ(l0gm_column_name(nullptr, 0), nullptr);
   EXPECT_EQ(l0gm_class_count(nullptr), 0U);
@@ -77,11 +77,11 @@ TEST_F(CApi, NullModelsHaveNothing) {
   l0gm_layout_free(nullptr);
 }
 
-TEST_F(CApi, TextsWithAndWithoutLengthsGiveTheModelsBits) {
+TEST_F(CApi, TextsWithAndWithoutLengthsGiveTheSameBitsAsTheModel) {
   ASSERT_EQ(l0gm_predict_text(model_, nullptr, cells_.data(), nullptr, rows(), probabilities_.data(), nullptr), L0GM_OK)
       << last_error();
   EXPECT_EQ(probabilities_, wanted());
-  std::string together;  // no zero bytes between: lengths alone tell where a cell ends
+  std::string together;  // no zero bytes in between: only the lengths say where a cell ends
   std::vector<size_t> lengths, begins;
   for (const char* cell : cells_) {
     begins.push_back(together.size());
@@ -112,7 +112,7 @@ TEST_F(CApi, CountsAreAddedToThoseOfTheCaller) {
             (std::vector<int64_t>{100, 100, 102, 100, 102, 100, 101, 101, 100, 100, 100, 101, 102, 101, 101, 102, 102, 101}));
 }
 
-TEST_F(CApi, OptionsAreHeeded) {
+TEST_F(CApi, OptionsAreApplied) {
   for (const int32_t threads : {0, 1, 3}) {
     const l0gm_options options{threads, 1};
     l0gm_model* model = nullptr;

@@ -1,7 +1,7 @@
-// Throws damaged and forged compact files at the reader and hostile rows at whatever it lets in. Anything but success or a
+// Gives damaged and forged compact files to the reader and hostile rows to every model it accepts. Anything but success or a
 // UserError is a failure (a crash, another exception, a probability outside [0, 1]); run it under AddressSanitizer as well.
-//   fuzz_compact COUNT SEED FILE     that many cases made of FILE
-//   fuzz_compact --write FOLDER      the files that are kept as tests for ever, with what they must say
+//   fuzz_compact COUNT SEED FILE     COUNT cases made from FILE
+//   fuzz_compact --write FOLDER      the files of format version 1 that must stay readable, with their expected probabilities
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -154,7 +154,7 @@ void change_json(json& manifest, RandomStream& random) {
       }
       break;
     default: {
-      const json other = random_place(manifest, random);  // a copy: places may lie inside each other
+      const json other = random_place(manifest, random);  // a copy: one place may contain the other
       place = other;
     }
   }
@@ -237,7 +237,7 @@ int fuzz(long count, uint64_t seed, const std::string& path) {
       ++outcomes[static_cast<size_t>(try_file(file))];
     } catch (const std::exception& error) {
       write_file_atomically("fuzz_compact_failure.l0gm", file);
-      std::fprintf(stderr, "case %ld: %s (kept as fuzz_compact_failure.l0gm)\n", i, error.what());
+      std::fprintf(stderr, "case %ld: %s (saved as fuzz_compact_failure.l0gm)\n", i, error.what());
       return 1;
     }
   }
@@ -246,7 +246,7 @@ int fuzz(long count, uint64_t seed, const std::string& path) {
   return 0;
 }
 
-void write_kept(const std::string& folder, const std::string& name, const SampleOptions& options) {
+void write_reference_file(const std::string& folder, const std::string& name, const SampleOptions& options) {
   const std::string path = folder + "/" + name + ".l0gm";
   const CompactHeader header = sample_header(options);
   write_compact(path, header, sample_net(header.schema, options));
@@ -265,8 +265,8 @@ void write_kept(const std::string& folder, const std::string& name, const Sample
 int main(int count, char** arguments) {
   try {
     if (count == 3 && std::string(arguments[1]) == "--write") {
-      write_kept(arguments[2], "version1", full_sample());
-      write_kept(arguments[2], "version1_int8", {.layers = {4}, .pairs = true, .weights = WeightType::int8});
+      write_reference_file(arguments[2], "version1", full_sample());
+      write_reference_file(arguments[2], "version1_int8", {.layers = {4}, .pairs = true, .weights = WeightType::int8});
       return 0;
     }
     if (count == 4) return fuzz(std::atol(arguments[1]), std::strtoull(arguments[2], nullptr, 10), arguments[3]);
@@ -274,7 +274,7 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "use: fuzz_compact COUNT SEED FILE, or fuzz_compact --write FOLDER\n");
+  std::fprintf(stderr, "usage: fuzz_compact COUNT SEED FILE, or fuzz_compact --write FOLDER\n");
   return 2;
 }
 #endif

@@ -24,12 +24,12 @@ uint16_t bfloat16_of(double value) {
   return bits;
 }
 
-TEST(RoundMatrix, BfloatTakesTheNearestAndTheEvenOfTwo) {
+TEST(RoundMatrix, BfloatRoundsToNearestTiesToEven) {
   EXPECT_EQ(bfloat16_of(1.0), 0x3f80);
   EXPECT_EQ(bfloat16_of(-2.5), 0xc020);
   EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8), 0x3f80);            // half way: to even, here down
   EXPECT_EQ(bfloat16_of(1.0 + 3 * 0x1p-8), 0x3f82);        // half way: to even, here up
-  EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8 + 0x1p-40), 0x3f81);  // beyond half way by less than a float32 can tell
+  EXPECT_EQ(bfloat16_of(1.0 + 0x1p-8 + 0x1p-40), 0x3f81);  // beyond half way by less than float32 resolves
   EXPECT_EQ(bfloat16_of(1.0 + 3 * 0x1p-8 - 0x1p-40), 0x3f81);
   EXPECT_EQ(bfloat16_of(2.0 - 0x1p-9), 0x4000);  // carries into the exponent
   EXPECT_EQ(bfloat16_of(-0.0), 0x8000);
@@ -62,7 +62,7 @@ TEST(RoundMatrix, Int8HasAScalePerRow) {
   EXPECT_EQ(elements, (std::vector<int>{127, -2, 0, 0, -127, 64}));  // -1.5 and 63.5: to even
 }
 
-TEST(RoundMatrix, Int8StaysInRangeWhateverTheScaleRoundsTo) {
+TEST(RoundMatrix, Int8StaysInRangeForAnyRoundingOfTheScale) {
   RandomStream random(4);
   for (int i = 0; i < 500; ++i) {
     const double largest = std::pow(10.0, 60 * random.uniform() - 45);
@@ -124,7 +124,7 @@ TEST(PackedRows, OfNoRowsOrColumnsHoldNothing) {
   EXPECT_EQ(PackedRows().rows(), 0);
 }
 
-TEST(Pack, AWholeNetGoesThereAndBack) {
+TEST(Pack, UnpackRestoresAPackedNet) {
   TableNet<Matrix> net;
   net.hidden = 3;
   net.columns.resize(1);

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "runtime/random_net.h"
+#include "runtime/reference_logits.h"
 
 namespace l0gm {
 namespace {
@@ -19,7 +20,7 @@ using Kind = NetColumn::Kind;
 constexpr int64_t most_rows_of_a_batch = 37;
 constexpr uint64_t random_nets = 160;
 
-// Sums of magnitudes: what rounding errors are measured by.
+// Sums of magnitudes, to which rounding errors are relative.
 std::vector<double> magnitudes(TableNet<Matrix> net, const int32_t* codes, const float* slopes, int64_t slots) {
   net.visit([](const std::string& name, Matrix& matrix, int64_t, int64_t, ArrayKind) {
     if (name.ends_with("frequencies"))
@@ -37,20 +38,20 @@ std::vector<double> magnitudes(TableNet<Matrix> net, const int32_t* codes, const
   return logits;
 }
 
-// A workspace full of NaN with a fence behind it.
+// A workspace filled with NaN, with guard bytes after it.
 class Workspace {
  public:
-  explicit Workspace(size_t bytes) : bytes_(bytes), memory_(new(std::align_val_t{64}) std::byte[bytes + fence]) {
-    std::memset(memory_.get(), 0xff, bytes + fence);
+  explicit Workspace(size_t bytes) : bytes_(bytes), memory_(new(std::align_val_t{64}) std::byte[bytes + guard]) {
+    std::memset(memory_.get(), 0xff, bytes + guard);
   }
   std::byte* data() { return memory_.get(); }
-  bool fence_stands() const {
-    return std::all_of(memory_.get() + bytes_, memory_.get() + bytes_ + fence,
+  bool guard_is_intact() const {
+    return std::all_of(memory_.get() + bytes_, memory_.get() + bytes_ + guard,
                        [](std::byte byte) { return byte == std::byte{0xff}; });
   }
 
  private:
-  static constexpr size_t fence = 256;
+  static constexpr size_t guard = 256;
   struct Free {
     void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{64}); }
   };
@@ -64,7 +65,7 @@ std::vector<float> run(const TableProgram& program, const Rows& rows, int64_t be
   std::vector<float> out(static_cast<size_t>(count * logits + 1), -7.5F);
   program.logits(rows.codes_of(begin), rows.code_stride, rows.slopes_of(begin), rows.slope_stride, count, out.data(),
                  workspace.data());
-  EXPECT_TRUE(workspace.fence_stands());
+  EXPECT_TRUE(workspace.guard_is_intact());
   EXPECT_EQ(out.back(), -7.5F);
   out.pop_back();
   return out;
@@ -88,7 +89,7 @@ Expected expected_of(const TableNet<Matrix>& net, const Rows& rows, int64_t coun
   return expected;
 }
 
-// Every row as the reference has it, and the same bits in a batch of any size.
+// Every row equals the reference, and has the same bits in a batch of any size.
 void check_program(const TableProgram& program, const Rows& rows, const Expected& expected) {
   const std::vector<float> all = run(program, rows, 0, most_rows_of_a_batch);
   for (size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(all[i], expected.logits[i], expected.tolerance[i]) << i;
@@ -144,9 +145,9 @@ TEST(TableProgram, MatchesTheReferenceForEveryShapeTypeAndInstructionSet) {
   }
 }
 
-TEST(TableProgram, WideNetsGoThroughInSeveralChunks) {
+TEST(TableProgram, WideNetsAreComputedInSeveralChunks) {
   for (const int64_t hidden : {150, 300, 515}) {
-    for (const int64_t members : {1, 2, 5}) {  // with one and two members all logits come with the sums
+    for (const int64_t members : {1, 2, 5}) {  // with one and two members the logits are computed with the sums
       SCOPED_TRACE(testing::Message() << hidden << " hidden units, " << members << " members");
       RandomNet random(7);
       random.net.hidden = hidden;
@@ -180,7 +181,7 @@ TEST(TableProgram, AnyNumberOfColumnsMayHaveADirection) {
   }
 }
 
-// One folded column of three codes, two hidden units, worked out by hand.
+// One folded column of three codes, two hidden units: small enough to compute by hand.
 TableNet<Matrix> tiny_net() {
   TableNet<Matrix> net;
   net.hidden = 2;
@@ -198,7 +199,7 @@ TableNet<Matrix> tiny_net() {
   return net;
 }
 
-TEST(TableProgram, ATinyNetGivesWhatTheHandGives) {
+TEST(TableProgram, ATinyNetEqualsTheHandComputedValues) {
   Rows rows;
   rows.code_stride = 1;
   rows.codes = {0, 1, 2};
@@ -210,7 +211,7 @@ TEST(TableProgram, ATinyNetGivesWhatTheHandGives) {
   }
 }
 
-TEST(TableProgram, NoRowsAreNoWork) {
+TEST(TableProgram, NoRowsAreAllowed) {
   const TableProgram program(pack(tiny_net(), WeightType::float32));
   program.logits(nullptr, 0, nullptr, 0, 0, nullptr, Workspace(program.workspace_bytes()).data());
 }

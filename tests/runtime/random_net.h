@@ -9,7 +9,7 @@
 
 namespace l0gm {
 
-// Encoded rows of made-up columns, with room between them that must not matter.
+// Encoded rows of random columns, with padding between them that must not be read.
 struct Rows {
   int64_t code_stride = 0, slope_stride = 0;
   std::vector<int32_t> codes;
@@ -30,7 +30,7 @@ struct RandomNet {
     choose_units(grid);
     net.arrange();
     if (grid) place_units();
-    if (net.gate.present) tie_gates();
+    if (net.gate.present) assign_gates();
     for (const NetColumn& column : net.columns) {
       if (column.units > 0) net.unit_tables.emplace_back();
       if (column.waves > 0) net.frequencies.emplace_back();
@@ -38,7 +38,7 @@ struct RandomNet {
     fill_arrays();
   }
 
-  // New numbers in all arrays, of the shape that the net has by now.
+  // Fills all arrays with new numbers, in the current shape of the net.
   void fill_arrays() {
     net.visit([&](const std::string&, Matrix& matrix, int64_t rows, int64_t columns, ArrayKind) {
       matrix = Matrix(rows, columns);
@@ -136,7 +136,7 @@ struct RandomNet {
     }
   }
 
-  void tie_gates() {
+  void assign_gates() {
     NetGate<Matrix>& gate = net.gate;
     gate.gates = 1 + below(6);
     gate.rank = flip() ? 0 : 1 + below(3);

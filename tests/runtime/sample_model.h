@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "base/random.h"
+#include "encode/table/row_encoder.h"
 #include "metrics/calibrator.h"
 #include "runtime/compact_file.h"
 #include "runtime/manifest.h"
 #include "runtime/probabilities.h"
+#include "runtime/reference_logits.h"
 
 // A small table model with a column of every kind, for the tests of the file, the model and the C interface.
 namespace l0gm::testing_tools {
@@ -22,7 +24,7 @@ struct SampleOptions {
   uint64_t seed = 1;
 };
 
-// Everything at once, and the plainest net.
+// Every part that a net can have; SampleOptions{} is the plainest net.
 inline SampleOptions full_sample() {
   return {.classes = 3,
           .members = 2,
@@ -177,7 +179,7 @@ inline std::vector<std::string_view> flat(const std::vector<std::vector<std::str
   return cells;
 }
 
-// What a file says about rows, by way of the double precision reference and the encoder alone.
+// The probabilities of rows by a file's net, computed with the encoder and the double precision reference only.
 inline std::vector<double> reference_probabilities(const CompactFile& file, const std::vector<std::vector<std::string>>& rows,
                                                    bool calibrated) {
   const RowEncoder encoder(file.header.schema);

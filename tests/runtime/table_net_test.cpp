@@ -79,7 +79,7 @@ TEST(ColumnsOf, RowsOfANumberFollowEachOther) {
   EXPECT_EQ(age.first_factor_row(), 8);
 }
 
-TEST(ColumnsOf, RefusesWhatNoFitMakes) {
+TEST(ColumnsOf, RefusesSchemasThatNoFitProduces) {
   Schema twice = schema_of_all_kinds();
   twice.fields[4].column = 2;  // a second size of "age", none of "size"
   EXPECT_NE(message_of<UserError>([&] { columns_of(twice); }).find("'age' and 'size'"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(ColumnsOf, RefusesWhatNoFitMakes) {
   EXPECT_NE(message_of<UserError>([&] { columns_of(none); }).find("'empty' has no field"), std::string::npos);
   Schema mixed = schema_of_all_kinds();
   mixed.fields[3].kind = FieldKind::categorical;
-  EXPECT_NE(message_of<UserError>([&] { columns_of(mixed); }).find("'age' has a number's field beside one of texts"),
+  EXPECT_NE(message_of<UserError>([&] { columns_of(mixed); }).find("'age' has a numeric field beside a text field"),
             std::string::npos);
 }
 

@@ -23,7 +23,7 @@ TEST(ThreadPool, SharedWorkIsDoneOnce) {
 TEST(ThreadPool, WorkersTakePart) {
   ThreadPool pool(2);
   std::atomic<int> inside{0};
-  // Each call waits until all three are in: it ends only when the two workers came as well.
+  // Each call waits until all three have begun: it ends only if both workers take part.
   ASSERT_TRUE(pool.try_run([&] {
     ++inside;
     while (inside < 3) std::this_thread::yield();
@@ -31,7 +31,7 @@ TEST(ThreadPool, WorkersTakePart) {
   EXPECT_EQ(inside, 3);
 }
 
-TEST(ThreadPool, ABusyPoolSaysSo) {
+TEST(ThreadPool, ABusyPoolReturnsFalse) {
   ThreadPool pool(1);
   const std::thread::id caller = std::this_thread::get_id();
   int inner_calls = 0;
@@ -45,7 +45,7 @@ TEST(ThreadPool, ABusyPoolSaysSo) {
   EXPECT_TRUE(pool.try_run([] {})) << "free again";
 }
 
-TEST(ThreadPool, WhatAnyCallThrowsIsThrown) {
+TEST(ThreadPool, AnExceptionOfAnyCallIsRethrown) {
   ThreadPool pool(2);
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<int> inside{0};
@@ -54,10 +54,10 @@ TEST(ThreadPool, WhatAnyCallThrowsIsThrown) {
     const auto work = [&] {
       ++inside;
       while (inside < 3) std::this_thread::yield();
-      if ((std::this_thread::get_id() == caller) == by_caller) throw std::runtime_error("it broke");
+      if ((std::this_thread::get_id() == caller) == by_caller) throw std::runtime_error("failure");
     };
     EXPECT_THROW(pool.try_run(work), std::runtime_error);
-    EXPECT_TRUE(pool.try_run([] {})) << "the error is gone with the call";
+    EXPECT_TRUE(pool.try_run([] {})) << "the error does not outlast the call";
   }
 }
 
@@ -71,7 +71,7 @@ TEST(ThreadPool, ManyCallersAtOnce) {
         std::atomic<bool> own{false};
         const bool accepted = pool.try_run([&] { own = true; });
         (accepted ? ran : refused)++;
-        if (own != accepted) ADD_FAILURE() << "a call that was accepted must have happened, another one not";
+        if (own != accepted) ADD_FAILURE() << "work must be called if and only if try_run returns true";
       }
     });
   }
@@ -80,7 +80,7 @@ TEST(ThreadPool, ManyCallersAtOnce) {
   EXPECT_GT(ran, 0);
 }
 
-TEST(ThreadPool, NoWorkersIsTheCallerAlone) {
+TEST(ThreadPool, WithoutWorkersTheCallerWorksAlone) {
   ThreadPool pool(0);
   int calls = 0;
   EXPECT_TRUE(pool.try_run([&] { ++calls; }));

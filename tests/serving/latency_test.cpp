@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "encode/table/row_encoder.h"
 #include "l0gm/error.h"
 #include "runtime/sample_model.h"
 #include "support/temporary_folder.h"

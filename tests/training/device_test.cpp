@@ -3,7 +3,7 @@
 #include <ATen/Functions.h>
 
 #include "encoders/graph/channel_norm.h"
-#include "encoders/graph/row_sums.h"
+#include "encoders/graph/row_product.h"
 #include "encoders/graph/toy_blocks.h"
 #include "gate/counter_dropout.h"
 #include "gate/noise.h"

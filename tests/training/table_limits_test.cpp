@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "gate/figures.h"
+#include "gate/gate_figures.h"
 #include "metrics/scores.h"
 #include "training/tiny_run.h"
 

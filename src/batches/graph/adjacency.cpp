@@ -5,14 +5,14 @@
 #include <limits>
 #include <vector>
 
-#include "batches/graph/quiet_torch.h"
 #include "batches/graph/row_parts.h"
+#include "batches/graph/suppress_torch_warnings.h"
 
 namespace l0gm {
 
 namespace {
 
-// The array as a tensor that keeps its memory alive: the array's own owner and what the caller names.
+// The array as a tensor that keeps the memory alive: the array's own owner and the given one.
 template <class T>
 torch::Tensor shared(const SharedArray<T>& array, const std::shared_ptr<const void>& owner = nullptr) {
   const auto dtype = c10::CppTypeToScalarType<T>::value;
@@ -25,8 +25,8 @@ torch::Tensor optional_reals(const SharedArray<float>& array, torch::Device devi
   return array.empty() ? torch::Tensor() : shared(array).to(device, dtype);
 }
 
-// How many edges of each part lead to each source become the places where a part puts its first one: sources in order, parts
-// within.
+// Turns the counts of edges per part and source into the position of the part's first edge of that source: ordered by source,
+// then by part. Returns the offsets of the sources.
 torch::Tensor places_of_parts(std::vector<std::vector<int64_t>>& counts, int64_t sources) {
   const torch::Tensor offsets = at::empty({sources + 1}, torch::kInt64);
   auto* first = offsets.data_ptr<int64_t>();
@@ -43,7 +43,7 @@ torch::Tensor places_of_parts(std::vector<std::vector<int64_t>>& counts, int64_t
   return offsets;
 }
 
-// Counters of all parts together stay small beside the edges.
+// Few enough parts that all counters together need less memory than the edges.
 int64_t counting_parts(int64_t edges, int64_t sources) {
   return std::min(worthwhile_parts(edges), std::max<int64_t>(1, edges / std::max<int64_t>(1, sources)));
 }
@@ -65,7 +65,7 @@ Adjacency::Adjacency(int64_t sources, torch::Tensor offsets_given, torch::Tensor
 
 std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBlock>& block, torch::Device device,
                                          torch::Dtype dtype) {
-  // The arrays are held, not the block: who caches this can tell when nobody else has the block any more.
+  // Holds the arrays, not the block, so that a cache can see when the block itself has no other owner left.
   auto made = std::make_shared<Adjacency>(block->sources, shared(block->offsets).to(device), shared(block->neighbours).to(device),
                                           optional_reals(block->weights, device, dtype), block->symmetric);
   if (!block->own.empty()) made->own = shared(block->own).to(device, torch::kInt64);
@@ -96,7 +96,7 @@ Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency) {
   result.offsets = places_of_parts(places, sources);
   result.neighbours = at::empty_like(adjacency.neighbours);
   result.edge_of = at::empty({adjacency.edges()}, torch::kInt64);
-  auto* heard_by = result.neighbours.data_ptr<int32_t>();
+  auto* transposed_neighbours = result.neighbours.data_ptr<int32_t>();
   auto* edge_of = result.edge_of.data_ptr<int64_t>();
   in_parallel(parts, [&](int64_t part) {
     std::vector<int64_t>& next = places[static_cast<size_t>(part)];
@@ -104,7 +104,7 @@ Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency) {
     for (int64_t target = row(part); target < end; ++target) {
       for (int64_t edge = offsets[target]; edge < offsets[target + 1]; ++edge) {
         const int64_t place = next[static_cast<size_t>(neighbours[edge])]++;
-        heard_by[place] = static_cast<int32_t>(target);
+        transposed_neighbours[place] = static_cast<int32_t>(target);
         edge_of[place] = edge;
       }
     }
@@ -131,27 +131,27 @@ const Adjacency::Transposed& Adjacency::transposed(bool with_places) const {
     return *transposed_;
   }
   *transposed_ = neighbours.is_cuda() ? transpose_by_sorting(*this) : transpose_by_counting(*this);
-  // Rows in ascending order come out as they went in: no second copy.
+  // The transpose of a symmetric matrix with ascending rows has the same neighbours: no second copy.
   if (symmetric_ && at::equal(transposed_->neighbours, neighbours)) transposed_->neighbours = neighbours;
   return *transposed_;
 }
 
 torch::Tensor csr_tensor(const torch::Tensor& offsets, const torch::Tensor& columns, const torch::Tensor& values, int64_t width) {
-  const QuietTorch quiet;
+  const SuppressTorchWarnings suppress;
   const auto index = columns.size(0) <= std::numeric_limits<int32_t>::max() ? torch::kInt32 : torch::kInt64;
   const auto options = values.options().layout(torch::kSparseCsr);
   return at::sparse_csr_tensor(offsets.to(index), columns.to(index), values, {offsets.size(0) - 1, width}, options);
 }
 
 const torch::Tensor& Adjacency::matrix(bool transposed_wanted, torch::Dtype dtype) const {
-  const bool other_way = transposed_wanted && !symmetric_;
-  torch::Tensor& made = matrices_[{other_way, dtype}];
+  const bool use_transposed = transposed_wanted && !symmetric_;
+  torch::Tensor& made = matrices_[{use_transposed, dtype}];
   if (made.defined()) return made;
-  const torch::Tensor& rows = other_way ? transposed().offsets : offsets;
-  const torch::Tensor& columns = other_way ? transposed().neighbours : neighbours;
-  const torch::Tensor& factors = other_way ? transposed().weights : weights;
+  const torch::Tensor& rows = use_transposed ? transposed().offsets : offsets;
+  const torch::Tensor& columns = use_transposed ? transposed().neighbours : neighbours;
+  const torch::Tensor& factors = use_transposed ? transposed().weights : weights;
   const torch::Tensor values = factors.defined() ? factors.to(dtype) : at::ones({edges()}, rows.options().dtype(dtype));
-  made = csr_tensor(rows, columns, values, other_way ? targets() : sources());
+  made = csr_tensor(rows, columns, values, use_transposed ? targets() : sources());
   return made;
 }
 

@@ -28,12 +28,11 @@ class Adjacency {
   torch::Tensor offsets;                       // int64 [targets + 1]
   torch::Tensor neighbours;                    // int32 [edges]
   torch::Tensor weights;                       // [edges], or undefined
-  torch::Tensor own;                           // int64 [targets]: a target's row among the sources; undefined: its own number
+  torch::Tensor own;                           // int64 [targets]: a target's row among the sources; undefined: target t is row t
   torch::Tensor target_degree, source_degree;  // [targets], [sources]; undefined for attributes
 
-  // The matrix the other way round, made once when first asked for: itself where it is symmetric. `edge_of`: for each of its
-  // edges the place of the same edge here, int64; undefined where it is symmetric without weights and nobody has asked for the
-  // places.
+  // The transposed matrix, made once on first use; a symmetric matrix is its own transpose. `edge_of`: for each edge of the
+  // transpose the index of the same edge here, int64; undefined for a symmetric matrix unless `with_places` was requested.
   struct Transposed {
     torch::Tensor offsets, neighbours, weights;
     torch::Tensor edge_of;
@@ -41,7 +40,7 @@ class Adjacency {
   const Transposed& transposed(bool with_places = false) const;
   bool symmetric() const { return symmetric_; }
 
-  // The matrix, or the transposed one, as a CSR tensor for torch's own products; made once for each precision.
+  // The matrix or its transpose as a CSR tensor for torch's own products; made once for each precision.
   const torch::Tensor& matrix(bool transposed, torch::Dtype dtype) const;
 
  private:
@@ -51,11 +50,11 @@ class Adjacency {
   mutable std::map<std::pair<bool, torch::Dtype>, torch::Tensor> matrices_;
 };
 
-// Two ways to the same, places included: by counting, in the host's threads; by torch's sort, on any device.
+// Two implementations, both with `edge_of`: by counting, in the host's threads; with torch's sort, on any device.
 Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency);
 Adjacency::Transposed transpose_by_sorting(const Adjacency& adjacency);
 
-// A CSR tensor [rows, width], with the narrowest numbers that its edges can be counted with.
+// A CSR tensor [rows, width], with int32 indices where its number of edges allows it.
 torch::Tensor csr_tensor(const torch::Tensor& offsets, const torch::Tensor& columns, const torch::Tensor& values, int64_t width);
 
 }  // namespace l0gm

@@ -31,18 +31,18 @@ SparseRows rows_at(const SparseRows& all, const std::vector<int64_t>& nodes) {
   return {std::move(offsets), std::move(columns), std::move(values)};
 }
 
-// Where more than this share is not zero, a dense product is the faster one; what it may cost in memory; and small ones are fast
-// either way.
+// Attributes are made dense where at least this share of their cells is not zero, as a dense product is then faster; small tables
+// stay sparse (both are fast), and so do tables that would need too much memory.
 constexpr double dense_from_share = 0.08;
 constexpr int64_t dense_from_cells = 1 << 20, most_dense_cells = int64_t{1} << 30;
 
-bool better_dense(const Graph& graph) {
+bool dense_is_faster(const Graph& graph) {
   const int64_t cells = graph.nodes * graph.attributes;
   return cells >= dense_from_cells && cells <= most_dense_cells &&
          static_cast<double>(graph.sparse.columns.size()) >= dense_from_share * static_cast<double>(cells);
 }
 
-torch::Tensor made_dense(const Graph& graph) {
+torch::Tensor to_dense(const Graph& graph) {
   torch::Tensor all = at::zeros({graph.nodes, graph.attributes}, torch::kFloat32);
   float* cells = all.data_ptr<float>();
   for (int64_t node = 0; node < graph.nodes; ++node) {
@@ -52,7 +52,7 @@ torch::Tensor made_dense(const Graph& graph) {
   return all;
 }
 
-// Among what a block reads, what it writes.
+// The ids of a block's targets, given those of its sources.
 torch::Tensor ids_of_targets(const torch::Tensor& source_ids, const Adjacency& block) {
   if (block.own.defined()) return source_ids.index_select(0, block.own);
   return block.targets() == source_ids.size(0) ? source_ids : source_ids.narrow(0, 0, block.targets());
@@ -62,8 +62,8 @@ torch::Tensor ids_of_targets(const torch::Tensor& source_ids, const Adjacency& b
 
 GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtype dtype)
     : graph_(graph), device_(device), dtype_(dtype) {
-  if (graph.is_sparse() && better_dense(graph)) {
-    attributes_.dense = made_dense(graph).to(device, dtype);
+  if (graph.is_sparse() && dense_is_faster(graph)) {
+    attributes_.dense = to_dense(graph).to(device, dtype);
   } else if (graph.is_sparse()) {
     attributes_.sparse = Adjacency::of(graph.sparse, nullptr, graph.attributes, device, dtype);
   } else if (graph.dense.empty()) {
@@ -88,15 +88,15 @@ AttributeRows GraphTensors::attributes_at(const std::vector<int64_t>& nodes) con
 
 std::shared_ptr<const Adjacency> GraphTensors::adjacency_of(const std::shared_ptr<const MessageBlock>& block) const {
   if (block->targets != graph_.nodes || block->sources != graph_.nodes) return Adjacency::of(block, device_, dtype_);
-  for (const auto& [of, adjacency] : whole_) {
+  for (const auto& [of, adjacency] : whole_blocks_) {
     if (of.lock() == block) return adjacency;
   }
-  whole_.emplace_back(block, Adjacency::of(block, device_, dtype_));
-  return whole_.back().second;
+  whole_blocks_.emplace_back(block, Adjacency::of(block, device_, dtype_));
+  return whole_blocks_.back().second;
 }
 
 std::shared_ptr<GraphBatch> GraphTensors::batch(const MessagePlan& plan) const {
-  std::erase_if(whole_, [](const auto& known) { return known.first.expired(); });
+  std::erase_if(whole_blocks_, [](const auto& known) { return known.first.expired(); });
   auto batch = std::make_shared<GraphBatch>();
   batch->attributes = attributes_at(plan.inputs);
   batch->input_ids = plan.inputs.empty() ? all_nodes_ : copied(plan.inputs, device_, torch::kInt64);
@@ -110,7 +110,7 @@ std::shared_ptr<GraphBatch> GraphTensors::batch(const MessagePlan& plan) const {
     ids = ids_of_targets(ids, block);
     batch->output_ids.push_back(ids);
   }
-  if (!plan.outputs.empty()) {  // a plan without layers (an MLP) reads what it writes
+  if (!plan.outputs.empty()) {  // a plan without layers (an MLP) has the same inputs and outputs
     TORCH_CHECK(static_cast<int64_t>(plan.outputs.size()) == ids.size(0), "a plan's outputs are the last block's targets");
   }
   if (!plan.examples.empty()) {

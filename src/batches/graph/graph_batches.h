@@ -9,7 +9,7 @@
 
 namespace l0gm {
 
-// Attributes on a device: one of the two is there.
+// Attributes on a device: exactly one of the two is set.
 struct AttributeRows {
   torch::Tensor dense;                      // [rows, attributes]
   std::shared_ptr<const Adjacency> sparse;  // [rows, attributes]
@@ -17,19 +17,19 @@ struct AttributeRows {
   int64_t width() const { return dense.defined() ? dense.size(1) : sparse->sources(); }
 };
 
-// What one step or one evaluation looks at. `example_ids` are nodes, so that noise is keyed by node whatever the sampler.
+// The input of one step or one evaluation. `example_ids` are nodes, so that noise is keyed by node for every sampler.
 struct GraphBatch : Batch {
   AttributeRows attributes;                              // of the first block's sources
   torch::Tensor input_ids;                               // int64: their nodes
   std::vector<std::shared_ptr<const Adjacency>> blocks;  // one per layer
   std::vector<torch::Tensor> output_ids;  // int64, per layer: the nodes of its targets (noise and dropout are keyed by them)
   torch::Tensor examples;                 // int64: rows of the last layer that are examples; undefined: all
-  torch::Tensor propagated;               // attributes after the first layer's aggregation where that comes first and never
-                                          // changes; undefined: not computed ahead
+  torch::Tensor propagated;               // attributes after the first layer's aggregation, where that comes first and is
+                                          // constant; undefined: not precomputed
   torch::Tensor pairs;                    // int64 [pairs, 2]: links, as rows of the interface; undefined: nodes are classified
 };
 
-// A graph's attributes, labels and structure on a device, and batches out of it.
+// A graph's attributes, labels and structure on a device, from which batches are made.
 class GraphTensors {
  public:
   GraphTensors(const Graph& graph, torch::Device device, torch::Dtype dtype);
@@ -49,8 +49,8 @@ class GraphTensors {
   torch::Dtype dtype_;
   AttributeRows attributes_;
   torch::Tensor labels_, all_nodes_;
-  // Blocks of all nodes, which many steps share, with their transposes; forgotten once nobody else has the block.
-  mutable std::vector<std::pair<std::weak_ptr<const MessageBlock>, std::shared_ptr<const Adjacency>>> whole_;
+  // Blocks of all nodes, which many steps share, with their transposes; dropped once the block has no other owner.
+  mutable std::vector<std::pair<std::weak_ptr<const MessageBlock>, std::shared_ptr<const Adjacency>>> whole_blocks_;
 };
 
 }  // namespace l0gm

@@ -6,7 +6,7 @@
 
 namespace l0gm {
 
-// The first row of part `part`, where `parts` of them have about equally many edges and rows.
+// The first row of part `part` of `parts` that have about the same number of edges plus rows.
 inline int64_t first_row_of_part(const int64_t* offsets, int64_t rows, int64_t part, int64_t parts) {
   if (part == parts) return rows;
   const int64_t wanted = (offsets[rows] - offsets[0] + rows) * part / parts;
@@ -22,7 +22,8 @@ inline int64_t first_row_of_part(const int64_t* offsets, int64_t rows, int64_t p
   return low;
 }
 
-// All rows of a sparse matrix, in one piece per thread: work(begin, end). `operations`: of one edge.
+// Calls work(begin, end) for all rows of a sparse matrix, one range per thread. `operations`: per edge, to decide how many
+// threads pay.
 template <class Work>
 void for_rows(const int64_t* offsets, int64_t rows, int64_t operations, const Work& work) {
   const int64_t parts = worthwhile_parts((offsets[rows] - offsets[0] + rows) * operations);

@@ -10,7 +10,7 @@ struct TableBatch : Batch {
   torch::Tensor slopes;  // [examples, slope slots]
 };
 
-// An encoded table as tensors on a device, cut into batches on demand.
+// An encoded table as tensors on a device, from which batches are made.
 class TableTensors {
  public:
   TableTensors(const EncodedTable& table, torch::Device device, torch::Dtype dtype);

@@ -1,8 +1,9 @@
+#include "compact/graph/graph_card.h"
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "compact/card.h"
-#include "compact/graph/compact_graph.h"
 
 namespace l0gm {
 
@@ -10,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string count(const Json& object, const char* key) { return with_thousands(object.at(key).get<int64_t>()); }
+using card::count;
 
 std::string model_of(const Json& about) {
   std::string text =
@@ -51,24 +52,28 @@ std::string inputs_of(const Json& about, bool lookup) {
 std::string graph_card(const std::string& file, const Json& about) {
   using card::cell;
   const bool lookup = about.contains("lookup");
+  const bool links = about.value("links", false);
+  const std::string rows = links ? "pairs of nodes" : "nodes";
   const auto names = about["classes"].get<std::vector<std::string>>();
   std::vector<std::string> classes, files;
   for (size_t c = 0; c < names.size(); ++c) {
-    classes.push_back(
-        fmt::format("{} ({} training nodes)", cell(names[c]), with_thousands(about["class_rows"][c].get<int64_t>())));
+    const std::string count_of =
+        links ? "" : fmt::format(" ({} training nodes)", with_thousands(about["class_rows"][c].get<int64_t>()));
+    classes.push_back(cell(names[c]) + count_of);
   }
   for (const Json& item : about["files"]) {
     files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
   }
-  std::string text = fmt::format("# {}\n\nTells the class of a node{}: {}. Made with {}.\n\n", cell(file),
+  std::string text = fmt::format("# {}\n\n{}{}: {}. Made with {}.\n\n", cell(file),
+                                 links ? "Tells whether two nodes are linked" : "Tells the class of a node",
                                  lookup ? " of one graph" : "", list_some(classes, 20), about["made_with"].get<std::string>());
   text += fmt::format("## Data\n\n{}, {} nodes, {} edges, {} training nodes, seed {}.{}\n\n",
                       cell(about["dataset"].get<std::string>()), count(about, "nodes"), count(about, "edges"),
                       count(about, "training_rows"), about["seed"].get<int64_t>(),
                       files.empty() ? "" : " Files: " + join(files, "; ") + ".");
-  text += "## Figures\n\n" + card::figures(about, names.size() == 2, "nodes") + "\n";
-  text += "## Calibration\n\n" + card::calibration(about, "nodes") + "\n";
-  text += "## Model\n\n" + model_of(about) + "\n" + card::parity(about, "nodes") + "\n";
+  text += "## Figures\n\n" + card::figures(about, names.size() == 2, rows) + "\n";
+  text += "## Calibration\n\n" + card::calibration(about, rows) + "\n";
+  text += "## Model\n\n" + model_of(about) + "\n" + card::parity(about, rows) + "\n";
   text += "## Inputs\n\n" + inputs_of(about, lookup) + "\n";
   text += "## Limits\n\n";
   text += lookup ? "- The file knows the graph as it was: a new edge or a changed attribute changes nothing here. Make the file "
@@ -81,7 +86,9 @@ std::string graph_card(const std::string& file, const Json& about) {
       "- Nothing here says whether a prediction is fair or may be acted on: look at the figures for the groups that matter to "
       "you.\n\n";
   text += fmt::format("## Use\n\n```sh\nl0gm predict '{}' {} -o predictions.csv\n```\n", file,
-                      lookup ? "nodes.csv" : "graph.toml --nodes nodes.csv");
+                      lookup  ? "nodes.csv"
+                      : links ? "graph.toml --pairs pairs.csv"
+                              : "graph.toml --nodes nodes.csv");
   return text;
 }
 

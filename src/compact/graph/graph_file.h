@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ namespace l0gm {
 struct GraphNet {
   GraphShape encoder;
   int64_t members = 1, classes = 2;
+  std::optional<LinkScorer> scorer;  // pairs of nodes are scored; none: nodes are classified
+  int64_t scorer_hidden = 0;
   std::vector<int64_t> selected;  // channels that the head reads of an encoder that keeps its width; empty: all
 
   int64_t head_width() const { return selected.empty() ? encoder.widths.back() : static_cast<int64_t>(selected.size()); }
+  int64_t head_parameters() const;
   int64_t parameters() const;  // as Model counts them
   int64_t numbers() const;     // that a file holds: with the statistics of batch norms
   nlohmann::json to_json() const;
@@ -48,8 +52,5 @@ struct GraphFile {
 int64_t write_graph_model(const std::filesystem::path& path, const GraphHeader& header, const Model& model);
 // Every hash, key, count and shape is checked before it asks for memory; numbers must be finite. UserError naming the file.
 GraphFile read_graph_model(const std::filesystem::path& path);
-
-// Whether a file is a compact model of a graph; false for anything else, whatever is wrong with it.
-bool is_graph_model(const std::filesystem::path& path);
 
 }  // namespace l0gm

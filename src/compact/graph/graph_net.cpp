@@ -7,8 +7,10 @@
 #include "base/json_checks.h"
 #include "compact/graph/graph_file.h"
 #include "heads/deep.h"
+#include "heads/link.h"
 #include "heads/sum.h"
 #include "runtime/manifest.h"
+#include "runtime/manifest_net.h"
 #include "training/graph/graph_task.h"
 
 namespace l0gm {
@@ -88,8 +90,13 @@ int64_t GraphNet::numbers() const {
   return parameters() + statistics;
 }
 
+int64_t GraphNet::head_parameters() const {
+  if (!scorer) return members * outputs_for(classes) * (1 + head_width());
+  return *scorer == LinkScorer::dot ? head_width() + 1 : head_width() * scorer_hidden + 2 * scorer_hidden + 1;
+}
+
 int64_t GraphNet::parameters() const {
-  int64_t sum = members * outputs_for(classes) * (1 + head_width()), inputs = encoder.attributes;
+  int64_t sum = head_parameters(), inputs = encoder.attributes;
   for (size_t i = 0; i < encoder.widths.size(); ++i) {
     const int64_t width = encoder.widths[i], of_norm = encoder.norm_of(i) == Norm::none ? 0 : 2;
     sum += convolution_parameters(encoder, i, inputs) + of_norm * width +
@@ -118,6 +125,7 @@ json GraphNet::to_json() const {
                  {"selected", selected}};
   if (encoder.kind == ConvolutionKind::sage) result["aggregate"] = name_of_enum(options.aggregate);
   if (encoder.kind == ConvolutionKind::gat) result["heads"] = options.heads;
+  if (scorer) result["scorer"] = {{"kind", name_of_enum(*scorer)}, {"hidden", scorer_hidden}};
   return result;
 }
 
@@ -137,6 +145,12 @@ GraphNet GraphNet::from_json(const json& value, const GraphInputs& inputs, int64
   read_layers(value, shape);
   net.selected = counts(value, "net", "selected", 0, shape.widths.back() - 1);
   if (!ascends(net.selected)) refuse("net", "'selected' does not ascend");
+  if (value.contains("scorer")) {
+    const json& scorer = member(value, "net", "scorer");
+    net.scorer = enumerator<LinkScorer>(scorer, "scorer", "kind");
+    net.scorer_hidden = count(scorer, "scorer", "hidden", *net.scorer == LinkScorer::dot ? 0 : 1, most_width);
+    if (classes != 2) refuse("net", fmt::format("it scores pairs of nodes and has {} classes, wanted 2", classes));
+  }
   return net;
 }
 
@@ -144,7 +158,12 @@ GraphNet net_of(Model& model, int64_t classes) {
   GraphNet net;
   net.encoder = graph_encoder(model).shape();
   net.classes = classes;
-  net.members = dynamic_cast<const SumHead&>(model.head()).bias().size(0);
+  if (const auto* link = dynamic_cast<const LinkHead*>(&model.head())) {
+    net.scorer = link->scorer();
+    net.scorer_hidden = link->hidden();
+  } else {
+    net.members = dynamic_cast<const SumHead&>(model.head()).bias().size(0);
+  }
   if (model.selected().defined()) {
     const torch::Tensor kept = model.selected().cpu();
     net.selected.assign(kept.data_ptr<int64_t>(), kept.data_ptr<int64_t>() + kept.numel());
@@ -157,8 +176,14 @@ std::shared_ptr<Model> make_model(const GraphNet& net) {
   shape.attribute_names.clear();  // a model that is only asked does without
   for (int64_t i = 0; i < shape.attributes; ++i) shape.attribute_names.push_back(std::to_string(i));
   auto encoder = std::make_shared<GraphEncoder>(shape);
-  auto head = std::make_shared<SumHead>(std::vector<int64_t>(static_cast<size_t>(net.classes), 1), net.members);
-  head->add("linear", std::make_shared<DeepHead>(net.head_width(), 0, 0, outputs_for(net.classes), net.members, 0));
+  std::shared_ptr<Head> head;
+  if (net.scorer) {
+    head = std::make_shared<LinkHead>(net.head_width(), *net.scorer, net.scorer_hidden);
+  } else {
+    auto sum = std::make_shared<SumHead>(std::vector<int64_t>(static_cast<size_t>(net.classes), 1), net.members);
+    sum->add("linear", std::make_shared<DeepHead>(net.head_width(), 0, 0, outputs_for(net.classes), net.members, 0));
+    head = sum;
+  }
   GateOptions none;
   none.unit = UnitKind::none;
   auto model = std::make_shared<Model>(encoder, head, 0, none);

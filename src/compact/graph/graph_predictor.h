@@ -1,21 +1,23 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "compact/compact_kinds.h"
 #include "compact/graph/graph_file.h"
 #include "data/graph/links.h"
+#include "data/graph/node_names.h"
 #include "metrics/predictions.h"
 
 namespace l0gm {
 
 // A graph model through LibTorch: a compact file, or a run's folder, whose closed units are left out as in a file.
-class GraphPredictor {
+class LoadedGraphModel {
  public:
-  GraphPredictor(const std::filesystem::path& model, const Machine& machine);
+  LoadedGraphModel(const std::filesystem::path& model, const Machine& machine);
   const GraphInputs& inputs() const { return inputs_; }
   const std::vector<std::string>& classes() const { return classes_; }
   const Calibrator& calibrator() const { return calibrator_; }
@@ -37,17 +39,27 @@ class GraphPredictor {
   torch::Dtype dtype_ = torch::kFloat32;
 };
 
-// Whether a path is a graph's model: a compact file, or a run on a graph. False for anything else, whatever is wrong with it.
-bool predicts_nodes(const std::filesystem::path& model);
+// Nodes of a graph (column `node`) or pairs of them (columns `from`, `to`), by name.
+class GraphPredictor : public Predictor {
+ public:
+  // options.context: a configuration (.toml) whose [data] and [graph] name the graph, or a graph's file.
+  GraphPredictor(const std::filesystem::path& model, const PredictorOptions& options);
+  const std::vector<std::string>& columns() const override { return columns_; }
+  const std::vector<std::string>& classes() const override { return model_.classes(); }
+  bool concurrent() const override { return false; }
+  bool columns_name_rows() const override { return true; }
+  std::vector<std::string> known_rows() const override;  // all nodes; none for links
+  void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override;
+  const Graph& graph() const { return graph_; }
 
-struct PredictGraphOptions {
-  std::string nodes;  // a csv that names nodes; empty: all
-  std::string pairs;  // links: a csv that names pairs of nodes
-  bool calibrated = false;
+ private:
+  int64_t find(std::string_view name) const;
+  LoadedGraphModel model_;
+  bool calibrated_;
+  int64_t inference_rows_;
+  Graph graph_;
+  NodeNames names_;
+  std::vector<std::string> columns_;
 };
-// `input`: a configuration (.toml) whose [data] and [graph] name a graph, or a graph's file. Writes `node,prediction,p_<class>…`,
-// or for links `from,to,p_linked`, all of it or nothing, and returns what `l0gm predict --json` prints.
-nlohmann::json predict_graph(const GraphPredictor& predictor, const std::filesystem::path& input,
-                             const std::filesystem::path& output, const PredictGraphOptions& options);
 
 }  // namespace l0gm

@@ -8,16 +8,16 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/files.h"
 #include "base/text.h"
-#include "compact/candidate.h"
-#include "compact/graph/compact_graph.h"
+#include "compact/matrix_rows.h"
+#include "compact/table/table_compaction.h"
 #include "data/graph/node_list.h"
 #include "heads/deep.h"
 #include "heads/sum.h"
 #include "l0gm/error.h"
 #include "runtime/compact_file.h"
 #include "runtime/probabilities.h"
+#include "runtime/reference_logits.h"
 #include "training/graph/graph_task.h"
 
 namespace l0gm {
@@ -67,9 +67,9 @@ torch::Tensor embeddings_of(TrainedGraph& trained, std::span<const int64_t> node
   Model& model = *trained.narrowed.model;
   const GraphTensors tensors(trained.read, torch::kCPU, torch::kFloat64);
   const auto batch = batch_of_nodes(model, tensors, whole_block(trained.read), nodes);
-  GatePass pass = GatePass::evaluation(trained.narrowed.gate_state, batch->example_ids);
+  GatePass pass = GatePass::evaluation(trained.exact.gate_state, batch->example_ids);
   const torch::Tensor encoded =
-      encode(model, *batch, pass, inference_rows_for(trained.read, trained.narrowed.config.graph.inference_rows));
+      encode(model, *batch, pass, inference_rows_for(trained.read, trained.exact.config.graph.inference_rows));
   return model.selected().defined() ? encoded.index_select(1, model.selected()) : encoded;
 }
 
@@ -85,14 +85,6 @@ struct ReadOut {
     bias = sum.bias().detach().reshape({-1}).contiguous();
   }
 };
-
-void copy_rows(const torch::Tensor& from, Matrix& to, int64_t first_row) {
-  const torch::Tensor source = from.contiguous();
-  for (int64_t i = 0; i < source.size(0); ++i) {
-    const double* row = source.data_ptr<double>() + i * source.size(1);
-    std::copy(row, row + source.size(1), to.row(first_row + i));
-  }
-}
 
 std::vector<double> reference_probabilities(const NodeLookup& lookup) {
   const auto nodes = static_cast<int64_t>(lookup.schema.fields[0].vocabulary.size()),
@@ -155,40 +147,48 @@ NodeLookup make_node_lookup(TrainedGraph& trained, std::span<const int64_t> node
   return lookup;
 }
 
-nlohmann::json write_node_lookup(TrainedGraph& trained, const fs::path& out, const fs::path& card, const std::string& which) {
-  const std::vector<int64_t> nodes = nodes_named(trained.raw, which);
-  const NodeLookup lookup = make_node_lookup(trained, nodes);
-  Parity parity;
-  const std::vector<double> wanted = trained.probabilities(nodes, true);
-  parity.rows = std::ssize(nodes);
-  parity.algebra =
-      check_nodes(reference_probabilities(lookup), wanted, algebra_limit, trained.raw, nodes, "look-ups, both in float64");
-  parity.own_error = std::max(0.0, largest_difference(trained.probabilities(nodes, false), wanted).difference);
+LookupCompaction::LookupCompaction(const fs::path& run, const std::string& which)
+    : GraphCompaction(run), nodes_(nodes_named(trained_.raw, which)), lookup_(make_node_lookup(trained_, nodes_)) {
+  checked_ = {std::ssize(nodes_),
+              "nodes",
+              [this](int64_t row) { return "node " + trained_.raw.node_name(nodes_[static_cast<size_t>(row)]); },
+              {}};
+}
 
-  CompactHeader header{lookup.schema, WeightType::float32, trained.exact.calibrator, ',', describe_graph_run(trained)};
-  header.about["lookup"] = {{"nodes", nodes.size()}, {"stored", lookup.folded ? "logits" : "embeddings"}};
-  const Candidate candidate(out);
-  write_compact(candidate.path(), header, lookup.net);
-  const TextTable table = table_of(lookup.schema);
-  std::vector<int64_t> rows(nodes.size());
+std::vector<double> LookupCompaction::trained(Precision precision) { return trained_.probabilities(nodes_, precision); }
+
+std::vector<double> LookupCompaction::folded() { return reference_probabilities(lookup_); }
+
+std::vector<double> LookupCompaction::served(const fs::path& file) {
+  const TextTable table = table_of(lookup_.schema);
+  std::vector<int64_t> rows(nodes_.size());
   std::iota(rows.begin(), rows.end(), int64_t{0});
-  const std::vector<double> found = served_probabilities(candidate.path(), {"look-up", table, rows});
-  parity.numerics =
-      check_nodes(found, wanted, parity.numerics_limit(), trained.raw, nodes, "the file in float32 against float64");
-  warn_of_loose_bound(parity);
-  header.about["parity"] = parity_json(parity);
-  for (const auto& [split, part] : {std::pair("valid", &trained.raw.valid), std::pair("test", &trained.raw.test)}) {
-    const Predictions predictions = predictions_at(*part, trained.raw, nodes, found);
-    if (predictions.size() > 0) header.about["figures"][split] = figures_of(predictions, header.calibrator);
-  }
-  const int64_t bytes = write_compact(out, header, lookup.net);
-  nlohmann::json about = header.about;
-  about.update({{"kind", "look-up"}, {"weights", "float32"}, {"calibrator", header.calibrator.to_json()}, {"bytes", bytes}});
-  write_file_atomically(card, graph_card(out.filename().string(), about));
-  const auto dense =
-      static_cast<int64_t>(nodes.size()) * about["dimensions"].get<int64_t>() * static_cast<int64_t>(sizeof(float));
-  nlohmann::json result = compact_result(out, card, about, parity, bytes);
-  result.update({{"nodes", nodes.size()}, {"stored", about["lookup"]["stored"]}, {"columns", 1}, {"bytes_dense", dense}});
+  return served_probabilities(file, {"look-up", table, rows});
+}
+
+Predictions LookupCompaction::served(const fs::path& file, Split split) {
+  return predictions_at(split, trained_.raw, nodes_, served(file));
+}
+
+nlohmann::json LookupCompaction::about() {
+  nlohmann::json about = GraphCompaction::about();
+  about["lookup"] = {{"nodes", nodes_.size()}, {"stored", lookup_.folded ? "logits" : "embeddings"}};
+  return about;
+}
+
+int64_t LookupCompaction::write(const fs::path& file, WeightType weights, const Calibrator& calibrator,
+                                const nlohmann::json& about) {
+  return write_compact(file, {lookup_.schema, weights, calibrator, ',', about}, lookup_.net);
+}
+
+nlohmann::json LookupCompaction::result(const nlohmann::json& about) const {
+  nlohmann::json result = GraphCompaction::result(about);
+  const auto dense = std::ssize(nodes_) * about["dimensions"].get<int64_t>() * static_cast<int64_t>(sizeof(float));
+  result.update({{"kind", "look-up"},
+                 {"nodes", nodes_.size()},
+                 {"stored", about["lookup"]["stored"]},
+                 {"columns", 1},
+                 {"bytes_dense", dense}});
   return result;
 }
 

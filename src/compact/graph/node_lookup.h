@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "compact/graph/graph_parity.h"
+#include "compact/graph/graph_compaction.h"
 #include "runtime/table_net.h"
 
 namespace l0gm {
@@ -19,9 +19,22 @@ struct NodeLookup {
 };
 NodeLookup make_node_lookup(TrainedGraph& trained, std::span<const int64_t> nodes);
 
-// Proves and writes such a file for the nodes `which`: all, valid, test, or a csv that names them. Returns what `l0gm compact
-// --json` prints.
-nlohmann::json write_node_lookup(TrainedGraph& trained, const std::filesystem::path& out, const std::filesystem::path& card,
-                                 const std::string& which);
+// Look-ups of the nodes `which`: all, valid, test, or a csv that names them.
+class LookupCompaction : public GraphCompaction {
+ public:
+  LookupCompaction(const std::filesystem::path& run, const std::string& which);
+  std::vector<double> trained(Precision precision) override;
+  std::vector<double> folded() override;
+  std::vector<double> served(const std::filesystem::path& file) override;
+  Predictions served(const std::filesystem::path& file, Split split) override;
+  nlohmann::json about() override;
+  int64_t write(const std::filesystem::path& file, WeightType weights, const Calibrator& calibrator,
+                const nlohmann::json& about) override;
+  nlohmann::json result(const nlohmann::json& about) const override;
+
+ private:
+  std::vector<int64_t> nodes_;
+  NodeLookup lookup_;
+};
 
 }  // namespace l0gm

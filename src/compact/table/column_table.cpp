@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compact/matrix_rows.h"
+
 namespace l0gm {
 
 namespace {
@@ -66,11 +68,6 @@ CodedRows plain_rows(const ModelProbe& probe, const ColumnParts& parts, const Ne
     if (!schema.statistics.empty()) probe.statistics().encode(codes, slopes);
   }
   return rows;
-}
-
-void copy_rows(const torch::Tensor& from, Matrix& to, int64_t begin) {
-  const torch::Tensor plain = from.to(torch::kFloat64).contiguous();
-  std::copy(plain.data_ptr<double>(), plain.data_ptr<double>() + plain.numel(), to.row(begin));
 }
 
 struct Answers {

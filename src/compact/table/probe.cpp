@@ -68,9 +68,10 @@ torch::Tensor ModelProbe::terms(const CodedRows& rows, const std::vector<int64_t
 
 torch::Tensor ModelProbe::dimension_gates(const CodedRows& rows) const {
   const GatePass pass = pass_for(batch_of(rows));
-  const bool open = pass.records().empty() || !pass.records()[0].gated.gates.defined();
+  const GatePass::Record* record = pass.interface_record();
+  const bool open = record == nullptr || !record->gated.gates.defined();
   if (open) return at::ones({rows.count, width()}, torch::kFloat64);
-  return pass.records()[0].gated.gates.view({-1, width()}).expand({rows.count, width()}).to(torch::kFloat64);
+  return record->gated.gates.view({-1, width()}).expand({rows.count, width()}).to(torch::kFloat64);
 }
 
 torch::Tensor ModelProbe::field_gates(const CodedRows& rows) const {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "encode/table/schema.h"
+#include "encode/table/row_encoder.h"
 #include "encode/table/statistics.h"
 #include "encoders/table/field_embeddings.h"
 #include "heads/cin.h"

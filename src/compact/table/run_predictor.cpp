@@ -3,29 +3,33 @@
 #include <algorithm>
 
 #include "data/table/source.h"
+#include "training/table/table_task.h"
 
 namespace l0gm {
 
 RunPredictor::RunPredictor(const std::filesystem::path& run, const Machine& machine, bool calibrated)
-    : run_(load_table_run(run, machine)), machine_(machine), calibrated_(calibrated), encoder_(run_.table.schema) {}
+    : run_(run, machine), machine_(machine), calibrated_(calibrated), encoder_(run_.table.schema) {
+  for (const Column& column : run_.table.schema.columns) columns_.push_back(column.name);
+}
 
 char RunPredictor::delimiter() const { return delimiter_of(run_.config.data); }
 
-void RunPredictor::predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) {
+void RunPredictor::predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const {
+  const Schema& schema = run_.table.schema;
   EncodedTable table;
-  table.code_slots = schema().code_slots();
-  table.slope_slots = schema().slope_slots();
-  table.codes.resize(static_cast<size_t>(rows * table.code_slots));
-  table.slopes.resize(static_cast<size_t>(rows * table.slope_slots));
-  for (int64_t row = 0; row < rows; ++row) {
-    encoder_.encode(cells + static_cast<size_t>(row) * schema().columns.size(), table.codes.data() + row * table.code_slots,
+  table.code_slots = schema.code_slots();
+  table.slope_slots = schema.slope_slots();
+  table.codes.resize(static_cast<size_t>(cells.rows * table.code_slots));
+  table.slopes.resize(static_cast<size_t>(cells.rows * table.slope_slots));
+  for (int64_t row = 0; row < cells.rows; ++row) {
+    encoder_.encode(cells.cells.data() + static_cast<size_t>(row) * columns_.size(), table.codes.data() + row * table.code_slots,
                     table.slopes.data() + row * table.slope_slots, &counts);
     table.row_numbers.push_back(row);
   }
   const TableTensors tensors(table, machine_.device, dtype_of(run_.config.train.precision));
-  Predictions predictions = predict_table(*run_.model, run_.gate_state, tensors, schema().classes);
+  Predictions predictions = predict_table(*run_.model, run_.gate_state, tensors, schema.classes);
   if (calibrated_) predictions = run_.calibrator.apply(std::move(predictions));
-  std::transform(predictions.probabilities.begin(), predictions.probabilities.end(), probabilities,
+  std::transform(predictions.probabilities.begin(), predictions.probabilities.end(), probabilities.begin(),
                  [](double p) { return static_cast<float>(p); });
 }
 

@@ -11,15 +11,17 @@ namespace l0gm {
 class RunPredictor : public Predictor {
  public:
   RunPredictor(const std::filesystem::path& run, const Machine& machine, bool calibrated);
-  const Schema& schema() const override { return run_.table.schema; }
+  const std::vector<std::string>& columns() const override { return columns_; }
+  const std::vector<std::string>& classes() const override { return run_.table.schema.classes; }
   bool concurrent() const override { return false; }  // LibTorch spreads one call over its own threads
   char delimiter() const override;
-  void predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) override;
+  void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override;
 
  private:
-  LoadedTable run_;
+  TableRun run_;
   Machine machine_;
   bool calibrated_;
+  std::vector<std::string> columns_;
   RowEncoder encoder_;
 };
 

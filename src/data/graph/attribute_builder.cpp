@@ -21,7 +21,7 @@ void AttributeBuilder::add(std::span<const float> row) {
   }
   if (is_dense_) dense_.insert(dense_.end(), row.begin(), row.end());
   offsets_.push_back(count);
-  if (!is_dense_ && rows() == rows_to_decide && !few(count)) make_dense();
+  if (!is_dense_ && rows() == rows_to_decide && !is_sparse(count)) make_dense();
 }
 
 void AttributeBuilder::make_dense() {
@@ -50,7 +50,7 @@ void AttributeBuilder::make_sparse() {
 }
 
 void AttributeBuilder::finish(Graph& graph) {
-  const bool sparse = few(offsets_.back());
+  const bool sparse = is_sparse(offsets_.back());
   if (sparse && is_dense_) make_sparse();
   if (!sparse && !is_dense_) make_dense();
   graph.attributes = width_;

@@ -8,9 +8,8 @@
 
 namespace l0gm {
 
-// Takes attributes row by row and stores them as few or as dense as they are: sparse where less than a quarter of the values is
-// not zero. The first thousand rows decide how they are kept on the way, so that neither kind needs much more memory than it ends
-// with.
+// Collects attributes row by row and stores them sparse where less than a quarter of the values is not zero, else dense. The
+// first 1024 rows decide how they are stored while collecting, so that peak memory is not much above the final size.
 class AttributeBuilder {
  public:
   void add(std::span<const float> row);
@@ -19,12 +18,12 @@ class AttributeBuilder {
   void finish(Graph& graph);  // sets attributes and dense or sparse
 
  private:
-  bool few(int64_t values) const { return values * 4 < rows() * width_; }
+  bool is_sparse(int64_t values) const { return values * 4 < rows() * width_; }
   void make_dense();
   void make_sparse();
   int64_t width_ = 0;
   bool is_dense_ = false;
-  std::vector<int64_t> offsets_ = {0};  // counts values also while they are kept dense
+  std::vector<int64_t> offsets_ = {0};  // counts values also while they are stored dense
   std::vector<int32_t> columns_;
   std::vector<float> values_, dense_;
 };

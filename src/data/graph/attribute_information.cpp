@@ -1,10 +1,11 @@
+#include "data/graph/attribute_information.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
 #include "base/threads.h"
-#include "data/graph/attributes.h"
 
 namespace l0gm {
 namespace {
@@ -59,7 +60,7 @@ class TrainingColumns {
   std::vector<float> values_;
 };
 
-// Where bins of equal mass begin, after the first; values that are often there make some bins empty.
+// Where bins of equal mass begin, after the first; frequent values make some bins empty. Empty: the attribute is mostly zero.
 std::vector<float> bin_begins(std::vector<float> values) {
   const auto zeros = static_cast<size_t>(std::count(values.begin(), values.end(), 0.0F));
   if (2 * zeros > values.size()) return {};
@@ -100,7 +101,7 @@ std::vector<double> attribute_information(const Graph& graph) {
   std::vector<int32_t> labels;
   for (const int64_t node : columns.nodes()) labels.push_back(graph.labels[node]);
   std::vector<double> result(static_cast<size_t>(graph.attributes));
-  in_own_threads(graph.attributes, 16, [&](int64_t begin, int64_t end) {
+  parallel_for(graph.attributes, 16, [&](int64_t begin, int64_t end) {
     std::vector<float> values;
     for (int64_t attribute = begin; attribute < end; ++attribute) {
       columns.write(attribute, values);

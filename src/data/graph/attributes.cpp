@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "data/graph/attribute_information.h"
 #include "data/graph/attribute_statistics.h"
 #include "l0gm/error.h"
 
@@ -44,7 +45,7 @@ std::vector<int64_t> pick(const Graph& graph, const GraphOptions& options, uint6
   return order;
 }
 
-// [attribute] -> its number among the kept, or -1.
+// attribute -> its number among the kept ones, or -1.
 std::vector<int32_t> new_numbers(const AttributeScaling& scaling) {
   std::vector<int32_t> numbers(static_cast<size_t>(scaling.attributes), scaling.kept.empty() ? 0 : -1);
   if (scaling.kept.empty()) std::iota(numbers.begin(), numbers.end(), 0);
@@ -83,7 +84,7 @@ SparseRows scaled_sparse(const Graph& graph, const AttributeScaling& scaling) {
 std::vector<float> scaled_dense(const Graph& graph, const AttributeScaling& scaling) {
   const auto width = static_cast<size_t>(scaling.width());
   std::vector<float> values(static_cast<size_t>(graph.nodes) * width);
-  in_own_threads(graph.nodes, 1 << 10, [&](int64_t begin, int64_t end) {
+  parallel_for(graph.nodes, 1 << 10, [&](int64_t begin, int64_t end) {
     std::vector<float> raw(static_cast<size_t>(graph.attributes));
     for (int64_t node = begin; node < end; ++node) {
       write_attributes(graph, node, raw);
@@ -98,11 +99,38 @@ std::vector<float> scaled_dense(const Graph& graph, const AttributeScaling& scal
   return values;
 }
 
+SparseRows select_sparse(const Graph& graph, const std::vector<int64_t>& kept) {
+  std::vector<int32_t> place(static_cast<size_t>(graph.attributes), -1);
+  for (size_t i = 0; i < kept.size(); ++i) place[static_cast<size_t>(kept[i])] = static_cast<int32_t>(i);
+  std::vector<int64_t> offsets = {0};
+  std::vector<int32_t> columns;
+  std::vector<float> values;
+  for (int64_t node = 0; node < graph.nodes; ++node) {
+    for (int64_t i = graph.sparse.offsets[node]; i < graph.sparse.offsets[node + 1]; ++i) {
+      const int32_t column = place[static_cast<size_t>(graph.sparse.columns[i])];
+      if (column < 0) continue;
+      columns.push_back(column);
+      values.push_back(graph.sparse.values[i]);
+    }
+    offsets.push_back(static_cast<int64_t>(columns.size()));
+  }
+  return {std::move(offsets), std::move(columns), std::move(values)};
+}
+
+std::vector<float> select_dense(const Graph& graph, const std::vector<int64_t>& kept) {
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(graph.nodes) * kept.size());
+  for (int64_t node = 0; node < graph.nodes; ++node) {
+    for (const int64_t attribute : kept) values.push_back(graph.dense[node * graph.attributes + attribute]);
+  }
+  return values;
+}
+
 void check(const AttributeScaling& scaling) {
   const auto refuse = [](const std::string& what) {
     throw UserError(fmt::format("the scaling of attributes {}. {}", what, advice));
   };
-  if (scaling.attributes < 0) refuse(fmt::format("speaks of {} attributes", scaling.attributes));
+  if (scaling.attributes < 0) refuse(fmt::format("has {} attributes, wanted 0 or more", scaling.attributes));
   for (size_t i = 0; i < scaling.kept.size(); ++i) {
     const int64_t kept = scaling.kept[i];
     if (kept < 0 || kept >= scaling.attributes || (i > 0 && kept <= scaling.kept[i - 1])) {
@@ -185,6 +213,18 @@ Graph scale_attributes(const Graph& graph, const AttributeScaling& scaling) {
     for (const int64_t attribute : scaling.kept) scaled.attribute_names.push_back(graph.attribute_name(attribute));
   }
   return scaled;
+}
+
+Graph select_attributes(const Graph& graph, const std::vector<int64_t>& kept) {
+  Graph result = graph;
+  result.attributes = static_cast<int64_t>(kept.size());
+  if (graph.is_sparse())
+    result.sparse = select_sparse(graph, kept);
+  else
+    result.dense = select_dense(graph, kept);
+  result.attribute_names.clear();
+  for (const int64_t attribute : kept) result.attribute_names.push_back(graph.attribute_name(attribute));
+  return result;
 }
 
 }  // namespace l0gm

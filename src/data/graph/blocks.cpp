@@ -33,7 +33,7 @@ std::shared_ptr<const MessageBlock> square_block(SharedArray<int64_t> offsets, S
   return block;
 }
 
-// What is left of some rows, one after the other.
+// The remaining neighbours of the rows first … last, concatenated.
 struct ThinnedRows {
   int64_t first = 0, last = 0;
   std::vector<int64_t> lengths;
@@ -45,11 +45,11 @@ void thin(const Graph& graph, double drop_share, uint64_t key, ThinnedRows& rows
   constexpr size_t enough = 4096;
   std::vector<int64_t> edges;
   std::vector<float> uniform;
-  int64_t next = rows.first;  // of the rows that have their numbers
+  int64_t next = rows.first;  // the first row whose neighbours are not filtered yet
   for (int64_t v = rows.first; v < rows.last; ++v) {
-    for (const int32_t u : graph.heard_by(v)) {
-      const bool turned = graph.symmetric && v < u;  // both directions of an edge have one number
-      edges.push_back(turned ? v << 32 | u : int64_t{u} << 32 | v);
+    for (const int32_t u : graph.in_neighbours(v)) {
+      const bool reversed = graph.symmetric && v < u;  // both directions of an edge get the same random number
+      edges.push_back(reversed ? v << 32 | u : int64_t{u} << 32 | v);
     }
     if (edges.size() < enough && v + 1 < rows.last) continue;
     uniform.resize(edges.size());
@@ -57,7 +57,7 @@ void thin(const Graph& graph, double drop_share, uint64_t key, ThinnedRows& rows
     size_t edge = 0;
     for (; next <= v; ++next) {
       const size_t before = rows.neighbours.size();
-      for (const int32_t u : graph.heard_by(next)) {
+      for (const int32_t u : graph.in_neighbours(next)) {
         if (uniform[edge++] >= drop_share) rows.neighbours.push_back(u);
       }
       rows.lengths.push_back(static_cast<int64_t>(rows.neighbours.size() - before));
@@ -68,8 +68,8 @@ void thin(const Graph& graph, double drop_share, uint64_t key, ThinnedRows& rows
 
 bool needs_all(int64_t count, const Graph& graph) { return count * 10 > graph.nodes * 9; }
 
-// Which rows of the outputs are asked for: `nodes` in their order, which may name a node twice.
-void name_outputs(MessagePlan& plan, const Graph& graph, std::span<const int64_t> nodes, NodeNumbering& numbering) {
+// Sets `examples` and `outputs`: the requested `nodes` in their order, which may contain a node twice.
+void set_outputs(MessagePlan& plan, const Graph& graph, std::span<const int64_t> nodes, NodeNumbering& numbering) {
   for (const int64_t node : nodes) {
     if (node < 0 || node >= graph.nodes) {
       throw UserError(fmt::format("node {} was asked for; the graph has the nodes 0 … {}", node, graph.nodes - 1));
@@ -86,23 +86,23 @@ void name_outputs(MessagePlan& plan, const Graph& graph, std::span<const int64_t
   if (in_order) plan.examples.clear();
 }
 
-// All rows of the nodes numbered so far; the nodes they hear are numbered as well, and are the block's sources unless all nodes
-// are.
+// All rows of the nodes numbered so far. Their neighbours are numbered as well; the numbered nodes are the block's sources,
+// unless nearly all nodes are needed: then all nodes are.
 std::shared_ptr<const MessageBlock> complete_block(const Graph& graph, const std::shared_ptr<const MessageBlock>& whole,
                                                    NodeNumbering& numbering) {
   const std::vector<int64_t> targets = numbering.nodes();
   std::vector<int64_t> offsets = {0};
-  std::vector<int32_t> heard;
+  std::vector<int32_t> neighbours;
   for (const int64_t node : targets) {
-    const auto row = graph.heard_by(node);
-    heard.insert(heard.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<int64_t>(heard.size()));
+    const auto row = graph.in_neighbours(node);
+    neighbours.insert(neighbours.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<int64_t>(neighbours.size()));
   }
-  std::vector<int32_t> numbered = heard;
+  std::vector<int32_t> numbered = neighbours;
   numbering.number_all(numbered);
   if (!needs_all(numbering.size(), graph))
     return make_block(graph, numbering.nodes(), std::move(offsets), std::move(numbered), {});
-  auto block = std::make_shared<MessageBlock>(*make_block(graph, targets, std::move(offsets), std::move(heard), {}));
+  auto block = std::make_shared<MessageBlock>(*make_block(graph, targets, std::move(offsets), std::move(neighbours), {}));
   block->sources = graph.nodes;
   block->source_degree = whole->source_degree;
   block->own = std::vector<int32_t>(targets.begin(), targets.end());
@@ -117,7 +117,7 @@ std::shared_ptr<const MessageBlock> whole_block(const Graph& graph) {
 
 std::shared_ptr<const MessageBlock> thinned_block(const Graph& graph, double drop_share, uint64_t key) {
   constexpr int64_t edges_worth_a_thread = 1 << 18;
-  const int64_t useful = std::min<int64_t>(graph.edges() / edges_worth_a_thread, own_threads());
+  const int64_t useful = std::min<int64_t>(graph.edges() / edges_worth_a_thread, thread_limit());
   std::vector<ThinnedRows> parts(static_cast<size_t>(std::max<int64_t>(useful, 1)));
   const auto count = static_cast<int64_t>(parts.size());
   for (int64_t i = 0; i < count; ++i) {
@@ -153,7 +153,7 @@ MessagePlan complete_plan(const Graph& graph, const std::shared_ptr<const Messag
   MessagePlan plan;
   NodeNumbering numbering;
   numbering.start(graph.nodes);
-  name_outputs(plan, graph, nodes, numbering);
+  set_outputs(plan, graph, nodes, numbering);
   plan.blocks.resize(static_cast<size_t>(layers));
   bool all = needs_all(numbering.size(), graph);
   for (auto block = plan.blocks.rbegin(); block != plan.blocks.rend(); ++block) {

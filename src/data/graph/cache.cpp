@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/safetensors.h"
+#include "data/graph/check_graph.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -39,7 +40,7 @@ class CacheReader {
     const TensorBytes& tensor = file_->tensor(name);
     const bool aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(T) == 0;
     if (tensor.dtype != dtype_of<T>() || tensor.shape.size() != 1 || !aligned)
-      fail(fmt::format("tensor '{}' is of another kind", name));
+      fail(fmt::format("tensor '{}' has another type or shape", name));
     return {file_, {reinterpret_cast<const T*>(tensor.bytes.data()), static_cast<size_t>(tensor.shape[0])}};
   }
   template <class T>
@@ -49,7 +50,7 @@ class CacheReader {
   }
   bool has(const std::string& name) const { return file_->has(name); }
   [[noreturn]] void fail(const std::string& what) const {
-    throw UserError(fmt::format("'{}' is no converted graph that can be read: {}. Remove it; it is made anew.", path_, what));
+    throw UserError(fmt::format("'{}' cannot be read as a converted graph: {}. Remove it; it will be made again.", path_, what));
   }
 
  private:
@@ -57,7 +58,7 @@ class CacheReader {
   std::shared_ptr<const SafetensorsFile> file_;
 };
 
-// Everything that is no array. It is a tensor too, so that the file's hash covers it.
+// Everything that is not an array, as JSON. It is a tensor too, so that the file's hash covers it.
 std::string describe(const Graph& graph) {
   nlohmann::json files = nlohmann::json::array();
   for (const FileStamp& file : graph.files) files.push_back({{"path", file.path.string()}, {"sha256", file.sha256}});
@@ -95,7 +96,7 @@ void set_aside(const fs::path& path, const std::string& why) {
   std::error_code error;
   fs::rename(path, aside, error);
   log_warning(fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".",
-                          error ? "The graph is made anew." : fmt::format("It was set aside as {}.", aside.string())));
+                          error ? "The graph is made again." : fmt::format("It was set aside as {}.", aside.string())));
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ Graph cached_graph(const fs::path& folder, const std::string& key, const std::fu
   if (fs::exists(path, error)) {
     try {
       Graph graph = read_graph(path);
-      log_detail(fmt::format("{}: taken as converted before from {}", graph.name, path.string()));
+      log_detail(fmt::format("{}: read from the cache, {}", graph.name, path.string()));
       return graph;
     } catch (const UserError& damage) {
       set_aside(path, damage.what());
@@ -157,10 +158,10 @@ Graph cached_graph(const fs::path& folder, const std::string& key, const std::fu
   try {
     fs::create_directories(folder);
     write_graph(path, graph);
-    log_detail(fmt::format("{}: kept as {}", graph.name, path.string()));
+    log_detail(fmt::format("{}: cached as {}", graph.name, path.string()));
   } catch (const std::exception& failure) {
     log_warning(
-        fmt::format("the converted graph could not be kept in {}: {}. It will be converted again next time; "
+        fmt::format("the converted graph could not be stored in {}: {}. It will be converted again next time; "
                     "graph.cache names another folder.",
                     folder.string(), failure.what()));
   }

@@ -45,7 +45,7 @@ std::shared_ptr<const MessageBlock> FastGcnSampler::draw_layer(uint64_t key) con
   std::vector<int32_t> neighbours;
   std::vector<float> weights;
   for (const int64_t node : targets) {
-    for_each_known(graph_.heard_by(node), known, drawn, [&](size_t, int32_t number) {
+    for_each_known(graph_.in_neighbours(node), known, drawn, [&](size_t, int32_t number) {
       neighbours.push_back(source[static_cast<size_t>(number)]);
       weights.push_back(weight[static_cast<size_t>(number)]);
     });

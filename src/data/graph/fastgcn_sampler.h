@@ -9,9 +9,9 @@
 namespace l0gm {
 
 // Nodes are drawn layer by layer (FastGCN, Chen et al. 2018): `layer_nodes` draws with replacement, q(u) in proportion to the
-// squared norm of column u of GCN's matrix; a target hears those of its neighbours that were drawn, each count / (draws * q)
-// times. A layer's targets are among its sources, so that what a node keeps of itself is exact; they are heard by others only
-// where they were drawn.
+// squared norm of column u of GCN's matrix; a target sums over those of its neighbours that were drawn, with weights
+// count / (draws * q). A layer's targets are among its sources, so that a node's own contribution is exact; they send messages to
+// other nodes only where they were drawn.
 class FastGcnSampler : public GraphSampler {
  public:
   FastGcnSampler(const Graph& graph, const GraphOptions& options, int64_t layers, int64_t batch, uint64_t seed);
@@ -26,7 +26,7 @@ class FastGcnSampler : public GraphSampler {
   uint64_t seed_;
   EpochOrder order_;
   std::vector<double> probability_;  // of each node in one draw
-  std::optional<AliasTable> table_;  // none: nobody hears anybody
+  std::optional<AliasTable> table_;  // empty if the graph has no edges
 };
 
 }  // namespace l0gm

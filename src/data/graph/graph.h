@@ -11,12 +11,12 @@
 
 namespace l0gm {
 
-// Values that live in a vector, or in a mapped file, and are there as long as anybody reads them.
+// Read-only values in a vector or in a mapped file, with shared ownership of either.
 template <class T>
 class SharedArray {
  public:
   SharedArray() = default;
-  SharedArray(std::vector<T> values) {  // NOLINT: an array is as good as its vector
+  SharedArray(std::vector<T> values) {  // NOLINT: implicit, a vector converts to an array
     auto owner = std::make_shared<const std::vector<T>>(std::move(values));
     values_ = *owner;
     owner_ = std::move(owner);
@@ -44,14 +44,14 @@ struct SparseRows {
   SharedArray<float> values;
 };
 
-// A graph with attributes, classes and a split: what every source comes down to. Immutable once made.
-// Row v of the adjacency lists the nodes that v hears (edges u -> v), ascending, each once, never v itself.
+// A graph with attributes, classes and a split: the result of every source. Immutable once made.
+// Row v of the adjacency lists the in-neighbours of v (nodes u with an edge u -> v), ascending, each once, never v itself.
 struct Graph {
   std::string name;  // for messages and the run's record
   int64_t nodes = 0;
   SharedArray<int64_t> offsets;     // [nodes + 1]
   SharedArray<int32_t> neighbours;  // [edges]
-  bool symmetric = false;           // u hears v whenever v hears u
+  bool symmetric = false;           // every edge has its opposite
 
   int64_t attributes = 0;                    // per node; stored in one of two ways
   SharedArray<float> dense;                  // [nodes, attributes], or empty
@@ -68,7 +68,7 @@ struct Graph {
 
   int64_t edges() const { return neighbours.size(); }  // directed
   int64_t degree(int64_t node) const { return offsets[node + 1] - offsets[node]; }
-  std::span<const int32_t> heard_by(int64_t node) const {
+  std::span<const int32_t> in_neighbours(int64_t node) const {
     return neighbours.span().subspan(static_cast<size_t>(offsets[node]), static_cast<size_t>(degree(node)));
   }
   bool is_sparse() const { return dense.empty() && attributes > 0; }
@@ -83,15 +83,10 @@ struct EdgeList {
 };
 void build_adjacency(Graph& graph, EdgeList edges, bool undirected);
 
-// Whether every edge has its opposite. Looks at rows that are in order.
-bool heard_both_ways(const Graph& graph);
+// Whether every edge has its opposite. Rows must be sorted.
+bool is_symmetric(const Graph& graph);
 
-// No label of the graph's nodes is known, and it has no classes.
+// Sets all labels to unknown (-1) and removes the classes.
 void leave_unlabelled(Graph& graph);
-
-// Checks everything the type promises (ranges, order, sizes, finite attributes, labels in range, splits disjoint, a training node
-// at all unless the graph is not `to_train` with); UserError naming `source`. Readers call it once; a graph that passed is never
-// checked again.
-void check_graph(const Graph& graph, const std::string& source, bool to_train = true);
 
 }  // namespace l0gm

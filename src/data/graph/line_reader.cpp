@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t block = size_t{1} << 20, longest_line = size_t{64} << 20;
 
-// A number that from_chars does not take as it is: with blanks or a plus around it, or too small for a float.
+// A number that from_chars does not accept: with blanks or a plus around it, or too small for a float.
 bool parse_unusual(std::string_view text, float& number) {
   const auto value = parse_double(text);
   if (value) number = static_cast<float>(*value);

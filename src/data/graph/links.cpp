@@ -13,20 +13,21 @@ namespace l0gm {
 
 namespace {
 
-bool hears(const Graph& graph, int64_t node, int64_t other) {
-  const auto row = graph.heard_by(node);
+// Whether there is an edge other -> node.
+bool has_edge(const Graph& graph, int64_t node, int64_t other) {
+  const auto row = graph.in_neighbours(node);
   return std::binary_search(row.begin(), row.end(), static_cast<int32_t>(other));
 }
 
 Link pair_of(int64_t a, int64_t b) { return {static_cast<int32_t>(std::min(a, b)), static_cast<int32_t>(std::max(a, b))}; }
 
-// Calls visit(link) for each in ascending order of the row that names it: the second node's, or the first's where only that one
-// hears.
+// Calls visit(link) once for each link, row by row: in the row of its larger node, or in the row of its smaller node where there
+// is only that direction.
 template <class Visit>
 void for_each_link(const Graph& graph, Visit visit) {
   for (int64_t node = 0; node < graph.nodes; ++node) {
-    for (const int32_t other : graph.heard_by(node)) {
-      if (other < node || (!graph.symmetric && !hears(graph, other, node))) visit(pair_of(node, other));
+    for (const int32_t other : graph.in_neighbours(node)) {
+      if (other < node || (!graph.symmetric && !has_edge(graph, other, node))) visit(pair_of(node, other));
     }
   }
 }
@@ -36,12 +37,12 @@ struct Rows {
   std::vector<int32_t> neighbours;
 };
 
-// Where the two directions of the links stand among the neighbours, ascending.
+// Positions of both directions of the links in `neighbours`, ascending.
 std::vector<int64_t> places_of(const Graph& graph, std::span<const Link> links) {
   std::vector<int64_t> places;
   places.reserve(2 * links.size());
   const auto find = [&](int64_t node, int32_t other) {
-    const auto row = graph.heard_by(node);
+    const auto row = graph.in_neighbours(node);
     const auto found = std::lower_bound(row.begin(), row.end(), other);
     if (found != row.end() && *found == other) places.push_back(graph.offsets[node] + (found - row.begin()));
   };
@@ -54,7 +55,7 @@ std::vector<int64_t> places_of(const Graph& graph, std::span<const Link> links) 
   return places;
 }
 
-// What stands between the places is copied in one piece each: a step takes few of many edges.
+// Copies the neighbours between the removed positions in one piece each: a step removes few of many edges.
 Rows rows_without(const Graph& graph, std::span<const Link> links) {
   const std::vector<int64_t> places = places_of(graph, links);
   Rows rows;
@@ -75,11 +76,11 @@ Rows rows_without(const Graph& graph, std::span<const Link> links) {
   return rows;
 }
 
-// Pairs seen so far, by open addressing: a step draws tens of thousands, an evaluation millions.
+// A hash set of pairs with open addressing: a step draws tens of thousands, an evaluation millions.
 class PairSet {
  public:
   explicit PairSet(int64_t capacity) : slots_(std::bit_ceil(static_cast<size_t>(2 * capacity + 2)), free) {}
-  bool insert(const Link& link) {  // false: it is there already
+  bool insert(const Link& link) {  // false: already in the set
     const uint64_t value = static_cast<uint64_t>(link.first) << 32 | static_cast<uint32_t>(link.second);
     for (size_t place = mix_key(value, 0);; ++place) {
       uint64_t& slot = slots_[place & (slots_.size() - 1)];
@@ -91,7 +92,7 @@ class PairSet {
   }
 
  private:
-  static constexpr uint64_t free = ~uint64_t{0};  // no pair: nodes are not negative
+  static constexpr uint64_t free = ~uint64_t{0};  // not a valid pair: nodes are not negative
   std::vector<uint64_t> slots_;
 };
 
@@ -106,8 +107,9 @@ std::vector<Link> links_of(const Graph& graph) {
 }
 
 bool is_linked(const Graph& graph, int64_t node, int64_t other) {
-  if (graph.symmetric) return graph.degree(node) < graph.degree(other) ? hears(graph, node, other) : hears(graph, other, node);
-  return hears(graph, node, other) || hears(graph, other, node);
+  if (graph.symmetric)
+    return graph.degree(node) < graph.degree(other) ? has_edge(graph, node, other) : has_edge(graph, other, node);
+  return has_edge(graph, node, other) || has_edge(graph, other, node);
 }
 
 LinkSplit split_links(const Graph& graph, double valid_share, double test_share, uint64_t seed) {
@@ -139,9 +141,10 @@ Graph without_links(const Graph& graph, std::span<const Link> links) {
   return left;
 }
 
-std::shared_ptr<const MessageBlock> thinned_by(const Graph& graph, std::span<const Link> links, double drop, uint64_t key) {
+std::shared_ptr<const MessageBlock> block_without_links(const Graph& graph, std::span<const Link> links, double drop,
+                                                        uint64_t key) {
   Rows rows = rows_without(graph, links);
-  Graph structure;  // no copy of names and split, which no block reads
+  Graph structure;  // without names and split, which a block does not need
   structure.nodes = graph.nodes;
   structure.symmetric = graph.symmetric;
   structure.offsets = std::move(rows.offsets);
@@ -177,29 +180,29 @@ std::vector<Link> UnlinkedPairs::draw(int64_t count, uint64_t key) const {
   return pairs;
 }
 
-std::vector<int32_t> UnlinkedPairs::draw_strangers(int32_t node, int64_t count, uint64_t key) const {
+std::vector<int32_t> UnlinkedPairs::draw_unlinked(int32_t node, int64_t count, uint64_t key) const {
   RandomStream random(key);
   std::vector<int32_t> drawn;
-  const auto stranger = [&](int64_t other) { return other != node && !is_linked(graph_, node, other); };
+  const auto unlinked = [&](int64_t other) { return other != node && !is_linked(graph_, node, other); };
   const int64_t tries = 16 * (count + 4);
   for (int64_t i = 0; i < tries && static_cast<int64_t>(drawn.size()) < count; ++i) {
     const auto other = static_cast<int64_t>(random.below(static_cast<uint64_t>(graph_.nodes)));
-    if (stranger(other)) drawn.push_back(static_cast<int32_t>(other));
+    if (unlinked(other)) drawn.push_back(static_cast<int32_t>(other));
   }
   if (static_cast<int64_t>(drawn.size()) == count) return drawn;
-  // The node is linked to nearly all: the others are listed.
+  // The node is linked to nearly all nodes: draw from the list of the others.
   std::vector<int32_t> all;
   for (int64_t other = 0; other < graph_.nodes; ++other) {
-    if (stranger(other)) all.push_back(static_cast<int32_t>(other));
+    if (unlinked(other)) all.push_back(static_cast<int32_t>(other));
   }
   if (all.empty()) return {};
   while (static_cast<int64_t>(drawn.size()) < count) drawn.push_back(all[random.below(all.size())]);
   return drawn;
 }
 
-UnlinkedPairs::Others UnlinkedPairs::others_for(const Link& link, int64_t count, uint64_t key) const {
+UnlinkedPairs::Negatives UnlinkedPairs::negatives_for(const Link& link, int64_t count, uint64_t key) const {
   for (const int32_t end : {link.first, link.second}) {
-    if (std::vector<int32_t> nodes = draw_strangers(end, count, key); !nodes.empty()) return {end, std::move(nodes)};
+    if (std::vector<int32_t> nodes = draw_unlinked(end, count, key); !nodes.empty()) return {end, std::move(nodes)};
   }
   throw UserError(fmt::format("the link between the nodes {} and {} of {} cannot be ranked: both are linked to every other node",
                               graph_.node_name(link.first), graph_.node_name(link.second), graph_.name));

@@ -7,17 +7,16 @@
 
 #include "data/graph/blocks.h"
 
-// Link prediction: which pairs of nodes are linked. A pair is linked when either hears the other; which of them does is not
-// asked, since a pair has one score whichever node comes first. So both directions of an edge are always in the same part of a
-// split.
+// Link prediction: which pairs of nodes are linked. A pair is linked when there is an edge in either direction; the direction is
+// ignored, since a pair has one score in either order. So both directions of an edge are always in the same part of a split.
 namespace l0gm {
 
 struct Link {
-  int32_t first = 0, second = 0;  // first < second, but where a user names pairs
+  int32_t first = 0, second = 0;  // first < second, except for pairs that a user lists
   friend auto operator<=>(const Link&, const Link&) = default;
 };
 
-// All of a graph, ascending.
+// All links of a graph, ascending.
 std::vector<Link> links_of(const Graph& graph);
 bool is_linked(const Graph& graph, int64_t node, int64_t other);
 
@@ -28,32 +27,32 @@ struct LinkSplit {
 // UserError where the shares leave a part empty.
 LinkSplit split_links(const Graph& graph, double valid_share, double test_share, uint64_t seed);
 
-// The same graph without some of its links, both directions of each. Links that it does not have are passed over.
+// The same graph without some of its links, both directions of each. Links that it does not have are ignored.
 Graph without_links(const Graph& graph, std::span<const Link> links);
-// What messages pass over in a step that is asked about `links`: they are not there, nor is a share `drop` of the others, picked
-// by `key`. Degrees are those of what is left.
-std::shared_ptr<const MessageBlock> thinned_by(const Graph& graph, std::span<const Link> links, double drop = 0,
-                                               uint64_t key = 0);
+// The messages of a step that predicts `links`: without these edges, and without a share `drop` of the others, picked by `key`.
+// Degrees are those of the remaining edges.
+std::shared_ptr<const MessageBlock> block_without_links(const Graph& graph, std::span<const Link> links, double drop = 0,
+                                                        uint64_t key = 0);
 
-// Pairs of nodes that a graph does not link, uniformly drawn; pure functions of their arguments.
-// Training draws from the training graph: a held-out link is then as likely a negative as any other pair. Were they spared, what
-// is spared would tell the model where the held-out links are. Evaluation draws from the whole graph.
+// Pairs of nodes that a graph does not link (negatives), uniformly drawn; pure functions of their arguments.
+// Training draws from the training graph: a held-out link is then as likely a negative as any other pair. Excluding the held-out
+// links would leak them: the pairs that are never negatives. Evaluation draws from the whole graph.
 class UnlinkedPairs {
  public:
   explicit UnlinkedPairs(const Graph& graph);  // must outlive this
   int64_t count() const { return count_; }
-  // Different pairs. UserError when the graph has not so many.
+  // Distinct pairs. UserError when the graph has fewer.
   std::vector<Link> draw(int64_t count, uint64_t key) const;
-  // Nodes, the same one perhaps more than once, that one end of `link` is not linked to: its first node, or its second where the
-  // first is linked to all. UserError when both are.
-  struct Others {
+  // Nodes, drawn with replacement, that one end of `link` is not linked to: its first node, or its second where the first is
+  // linked to all nodes. UserError when both are.
+  struct Negatives {
     int32_t end = 0;
     std::vector<int32_t> nodes;
   };
-  Others others_for(const Link& link, int64_t count, uint64_t key) const;
+  Negatives negatives_for(const Link& link, int64_t count, uint64_t key) const;
 
  private:
-  std::vector<int32_t> draw_strangers(int32_t node, int64_t count, uint64_t key) const;  // empty: it has none
+  std::vector<int32_t> draw_unlinked(int32_t node, int64_t count, uint64_t key) const;  // empty: linked to all nodes
 
   const Graph& graph_;
   int64_t count_ = 0;

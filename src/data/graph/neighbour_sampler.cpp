@@ -23,11 +23,11 @@ std::vector<int64_t> fanout_of_layers(const std::vector<int64_t>& fanout, int64_
 // One layer's rows as they are drawn.
 struct DrawnRows {
   std::vector<int64_t> offsets = {0};
-  std::vector<int32_t> heard;  // nodes, later numbers of sources
-  std::vector<float> weights;  // empty as long as every row is complete
+  std::vector<int32_t> neighbours;  // first nodes, then (after number_all) numbers of sources
+  std::vector<float> weights;       // empty as long as every row is complete
 };
 
-// Floyd's way to `count` different places of a row: as many draws as places, whatever the row's length.
+// Floyd's algorithm for `count` distinct places of a row: as many draws as places, independent of the row's length.
 void draw_places(int64_t length, int64_t count, RandomStream& random, NodeNumbering& places) {
   places.start(length);
   for (int64_t last = length - count; last < length; ++last) {
@@ -38,19 +38,19 @@ void draw_places(int64_t length, int64_t count, RandomStream& random, NodeNumber
 }
 
 void add_row(const Graph& graph, int64_t node, int64_t fanout, uint64_t layer_key, NodeNumbering& places, DrawnRows& rows) {
-  const auto row = graph.heard_by(node);
+  const auto row = graph.in_neighbours(node);
   const auto degree = static_cast<int64_t>(row.size());
   if (degree <= fanout) {
-    rows.heard.insert(rows.heard.end(), row.begin(), row.end());
-    if (!rows.weights.empty()) rows.weights.resize(rows.heard.size(), 1.0F);
+    rows.neighbours.insert(rows.neighbours.end(), row.begin(), row.end());
+    if (!rows.weights.empty()) rows.weights.resize(rows.neighbours.size(), 1.0F);
   } else {
-    rows.weights.resize(rows.heard.size(), 1.0F);  // of the complete rows before the first that is not
+    rows.weights.resize(rows.neighbours.size(), 1.0F);  // of the complete rows before the first incomplete one
     RandomStream random(layer_key, static_cast<uint64_t>(node));
     draw_places(degree, fanout, random, places);
-    for (const int64_t place : places.nodes()) rows.heard.push_back(row[static_cast<size_t>(place)]);
-    rows.weights.resize(rows.heard.size(), static_cast<float>(static_cast<double>(degree) / static_cast<double>(fanout)));
+    for (const int64_t place : places.nodes()) rows.neighbours.push_back(row[static_cast<size_t>(place)]);
+    rows.weights.resize(rows.neighbours.size(), static_cast<float>(static_cast<double>(degree) / static_cast<double>(fanout)));
   }
-  rows.offsets.push_back(static_cast<int64_t>(rows.heard.size()));
+  rows.offsets.push_back(static_cast<int64_t>(rows.neighbours.size()));
 }
 
 }  // namespace
@@ -74,14 +74,14 @@ MessagePlan NeighbourSampler::draw(int64_t epoch, int64_t index) const {
     DrawnRows rows;
     rows.offsets.reserve(nodes.size() + 1);
     for (size_t i = 0; i < nodes.size(); ++i) {
-      constexpr size_t ahead = 8;  // rows lie anywhere in memory
+      constexpr size_t ahead = 8;  // rows are scattered in memory
       if (i + ahead < nodes.size()) __builtin_prefetch(graph_.offsets.data() + nodes[i + ahead]);
       if (i + ahead / 2 < nodes.size()) __builtin_prefetch(graph_.neighbours.data() + graph_.offsets[nodes[i + ahead / 2]]);
       add_row(graph_, nodes[i], fanout_[layer], layer_key, scratch.places, rows);
     }
-    scratch.sources.number_all(rows.heard);
+    scratch.sources.number_all(rows.neighbours);
     plan.blocks[fanout_.size() - 1 - layer] =
-        make_block(graph_, nodes, std::move(rows.offsets), std::move(rows.heard), std::move(rows.weights));
+        make_block(graph_, nodes, std::move(rows.offsets), std::move(rows.neighbours), std::move(rows.weights));
   }
   plan.inputs = scratch.sources.nodes();
   return plan;

@@ -7,9 +7,9 @@
 
 namespace l0gm {
 
-// Each node hears some of its neighbours (GraphSAGE): from the last layer to the first, every node that somebody reads draws up
-// to `fanout` of them without replacement, each standing for degree / drawn of them. What a node draws depends on the step, the
-// layer and itself only.
+// Each node gets messages from a sample of its neighbours (GraphSAGE): from the last layer to the first, every node that a later
+// layer needs draws up to `fanout` of them without replacement, each with weight degree / drawn. What a node draws depends only
+// on the step, the layer and the node.
 class NeighbourSampler : public GraphSampler {
  public:
   NeighbourSampler(const Graph& graph, const GraphOptions& options, int64_t layers, int64_t batch, uint64_t seed);

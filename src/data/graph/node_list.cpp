@@ -6,7 +6,6 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "data/graph/own_nodes.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -17,9 +16,7 @@ std::vector<int64_t> all_nodes(const Graph& graph) {
   return nodes;
 }
 
-namespace {
-
-NodeNames names_of(const Graph& graph) {
+NodeNames names_of_nodes(const Graph& graph) {
   NodeNames names(graph.name);
   if (graph.node_names.empty()) {
     names.number(graph.nodes);
@@ -29,10 +26,12 @@ NodeNames names_of(const Graph& graph) {
   return names;
 }
 
-// Calls take(nodes) for each line of a csv that has these columns alone, with as many nodes.
+namespace {
+
+// Calls take(nodes) for each line of a csv with exactly these columns, one node per column.
 template <class Take>
 void each_line(const Graph& graph, const std::filesystem::path& path, const std::vector<std::string>& columns, const Take& take) {
-  const NodeNames names = names_of(graph);
+  const NodeNames names = names_of_nodes(graph);
   CsvReader reader(path, {});
   if (reader.names() != columns) {
     throw UserError(fmt::format("{} begins with '{}', wanted the header '{}' and the names of nodes below it.", path.string(),

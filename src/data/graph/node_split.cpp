@@ -59,15 +59,15 @@ std::optional<SplitFiles> find_split_files(const fs::path& folder, const std::st
 }
 
 void TakenNodes::take(int64_t node, int part, const fs::path& path, int64_t line, const std::string& called) {
-  int8_t& mine = part_[static_cast<size_t>(node)];
-  if (mine >= 0) {
+  int8_t& current = part_[static_cast<size_t>(node)];
+  if (current >= 0) {
     throw UserError(fmt::format("{} line {}: node {} is in the split twice: {}. A node may be in one part, and there once.",
                                 path.string(), line, called,
-                                mine == part ? fmt::format("twice in {}", part_names[static_cast<size_t>(part)])
-                                             : fmt::format("in {} and in {}", part_names[static_cast<size_t>(mine)],
-                                                           part_names[static_cast<size_t>(part)])));
+                                current == part ? fmt::format("twice in {}", part_names[static_cast<size_t>(part)])
+                                                : fmt::format("in {} and in {}", part_names[static_cast<size_t>(current)],
+                                                              part_names[static_cast<size_t>(part)])));
   }
-  mine = static_cast<int8_t>(part);
+  current = static_cast<int8_t>(part);
 }
 
 void read_split(Graph& graph, const SplitFiles& files) {

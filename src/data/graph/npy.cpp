@@ -14,7 +14,7 @@ namespace l0gm {
 namespace {
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
-  throw UserError(fmt::format("{} is no numpy array that can be read: {}.", where, what));
+  throw UserError(fmt::format("{} cannot be read as a numpy array: {}.", where, what));
 }
 
 // The header of a .npy file: a Python dictionary of three entries, in any order.
@@ -125,7 +125,7 @@ float from_half(uint16_t bits) {
   return (bits & 0x8000) != 0 ? -size : size;
 }
 
-// Calls take(value) with a number of the array's own type for each element; `wanted` says in words what those should have been.
+// Calls take(value) with a number of the array's own type for each element; `wanted` is the expected type, for the message.
 template <class Take>
 void each_number(const NumpyArray& array, const std::string& where, std::string_view wanted, const Take& take) {
   const auto loop = [&](auto read) {
@@ -177,7 +177,7 @@ std::string text_of(const char* place, int64_t characters, bool swapped, const s
   for (int64_t i = 0; i < characters; ++i) {
     const auto code = element<uint32_t>(place + i * 4, swapped);
     if (code == 0) break;
-    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) fail(where, "one of its texts is no Unicode");
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) fail(where, "one of its texts is not valid Unicode");
     if (code < 0x80) {
       text += static_cast<char>(code);
       continue;
@@ -222,7 +222,7 @@ void check_size(const NumpyArray& array, const std::string& where) {
   for (const int64_t extent : array.shape) {
     empty = empty || extent == 0;
     if (extent < 0 || (extent > 0 && __builtin_mul_overflow(product, extent, &product)))
-      fail(where, "its shape is beyond all measure");
+      fail(where, "its shape is negative or too large");
   }
   const int64_t wanted = empty ? 0 : product, found = static_cast<int64_t>(array.bytes.size());
   if (found == wanted) return;
@@ -232,7 +232,7 @@ void check_size(const NumpyArray& array, const std::string& where) {
 
 NumpyArray read_npy(std::string_view bytes, const std::string& where) {
   constexpr std::string_view magic("\x93NUMPY", 6);
-  if (!bytes.starts_with(magic) || bytes.size() < 10) fail(where, "it does not begin as a .npy file does");
+  if (!bytes.starts_with(magic) || bytes.size() < 10) fail(where, "it does not start with the signature of a .npy file");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3) fail(where, fmt::format("it has version {}, wanted 1 to 3", version));
   const size_t begin = version == 1 ? 10 : 12;
@@ -267,11 +267,11 @@ std::vector<float> real_numbers(const NumpyArray& array, const std::string& wher
   if (!array.fortran || array.shape.size() < 2) return numbers;
   if (array.shape.size() > 2) refuse_order(array, where);
   const auto rows = static_cast<size_t>(array.shape[0]), columns = static_cast<size_t>(array.shape[1]);
-  std::vector<float> turned(numbers.size());
+  std::vector<float> transposed(numbers.size());
   for (size_t row = 0; row < rows; ++row) {
-    for (size_t column = 0; column < columns; ++column) turned[row * columns + column] = numbers[column * rows + row];
+    for (size_t column = 0; column < columns; ++column) transposed[row * columns + column] = numbers[column * rows + row];
   }
-  return turned;
+  return transposed;
 }
 
 std::vector<std::string> texts(const NumpyArray& array, const std::string& where) {

@@ -7,7 +7,8 @@
 
 namespace l0gm {
 
-// What one element of a numpy array is. kind: b (truth), i, u, f, U (text in UTF-32), S (bytes), O (Python objects, pickled).
+// The type of an element of a numpy array. kind: b (boolean), i, u, f, U (text in UTF-32), S (bytes), O (Python objects,
+// pickled).
 struct ItemType {
   char kind = 0;
   int64_t size = 0;      // bytes; 0 for O
@@ -17,7 +18,7 @@ struct ItemType {
 // "<i4", "|O", "U19", …; UserError naming `where` for anything else (dates, complex numbers, records).
 ItemType item_type(std::string_view text, const std::string& where);
 
-// A numpy array as it lies in memory, its size checked against its shape. Points into the caller's bytes.
+// A numpy array in its memory layout, its size checked against its shape. Points into the caller's bytes.
 struct NumpyArray {
   ItemType type;
   bool fortran = false;  // columns first
@@ -26,14 +27,14 @@ struct NumpyArray {
   int64_t elements() const;
 };
 
-// UserError naming `where` unless `bytes` are as many as type and shape need. Kind O is not looked at.
+// UserError naming `where` unless `bytes` has the size that type and shape need. Kind O is not checked.
 void check_size(const NumpyArray& array, const std::string& where);
 
 // A whole .npy file (versions 1 to 3).
 NumpyArray read_npy(std::string_view bytes, const std::string& where);
 
-// The elements in the order of rows. UserError naming `where` when they are of another kind: numbers with fractions are no whole
-// numbers.
+// The elements in the order of rows. UserError naming `where` when they have another type; whole_numbers also refuses numbers
+// with a fraction.
 std::vector<int64_t> whole_numbers(const NumpyArray& array, const std::string& where);
 std::vector<float> real_numbers(const NumpyArray& array, const std::string& where);
 std::vector<std::string> texts(const NumpyArray& array, const std::string& where);

@@ -21,7 +21,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-// A matrix as scipy keeps it: rows in any order inside, perhaps with zeros and with places that occur twice.
+// A matrix as scipy stores it: rows may be unsorted and contain zeros and duplicate entries.
 struct CsrMatrix {
   int64_t rows = 0, columns = 0;
   std::vector<int64_t> offsets, places;
@@ -52,7 +52,7 @@ void check_csr(const CsrMatrix& matrix, const std::string& where) {
   }
 }
 
-// One archive: its arrays by name, and what is pickled in them.
+// One archive: its arrays by name, and the objects pickled in them.
 class NpzFile {
  public:
   explicit NpzFile(const std::filesystem::path& path) : archive_(path), path_(path.string()) {}
@@ -68,7 +68,7 @@ class NpzFile {
     const std::string bytes = archive_.read(name + ".npy");
     return use(read_npy(bytes, where(name)));
   }
-  // The pickled object of an array of none or one dimension: where that has one element, the element.
+  // The pickled object of an array: its only element where the array has no dimensions, else the array of objects.
   template <class Use>
   auto with_object(const std::string& name, const Use& use) const {
     return with_array(name, [&](const NumpyArray& array) {
@@ -188,8 +188,8 @@ void read_edges(Graph& graph, const NpzFile& file, bool undirected) {
   build_adjacency(graph, std::move(edges), undirected);
 }
 
-// Ascending, zeros dropped, values of one place added up (which is what scipy means by them). Stays sparse however full it is.
-SparseRows tidy(const CsrMatrix& matrix) {
+// Rows sorted, zeros dropped, duplicate entries summed (their meaning in scipy). Stays sparse even if most values are not zero.
+SparseRows canonical_rows(const CsrMatrix& matrix) {
   std::vector<int64_t> offsets = {0}, order;
   std::vector<int32_t> columns;
   std::vector<float> values;
@@ -233,7 +233,7 @@ void read_attributes(Graph& graph, const NpzFile& file) {
     const CsrMatrix matrix = file.matrix(name, "attr");
     check_attribute_rows(graph, matrix.rows, file.where(name));
     graph.attributes = matrix.columns;
-    graph.sparse = tidy(matrix);
+    graph.sparse = canonical_rows(matrix);
   }
   graph.attribute_names = file.names("attr_names");
 }

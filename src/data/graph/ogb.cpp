@@ -35,8 +35,8 @@ fs::path need_file(const fs::path& folder, const std::string& name) {
       folder.string(), name));
 }
 
-// How many nodes or edges there should be, where the folder says so.
-std::optional<int64_t> promised(const fs::path& folder, const std::string& name) {
+// The number of nodes or edges that the folder states in raw/num-node-list or raw/num-edge-list, if it does.
+std::optional<int64_t> stated_count(const fs::path& folder, const std::string& name) {
   const auto path = find_file(folder, name);
   if (!path) return std::nullopt;
   LineReader reader(*path);
@@ -52,8 +52,8 @@ std::optional<int64_t> promised(const fs::path& folder, const std::string& name)
                               lines.empty() ? "" : fmt::format(", the first is '{}'", lines[0].substr(0, 60))));
 }
 
-void check_promise(const fs::path& folder, const std::string& name, const fs::path& path, std::string_view what, int64_t found) {
-  const auto wanted = promised(folder, name);
+void check_count(const fs::path& folder, const std::string& name, const fs::path& path, std::string_view what, int64_t found) {
+  const auto wanted = stated_count(folder, name);
   if (!wanted || *wanted == found) return;
   throw UserError(fmt::format("{} has {} {}, but raw/{} says {}. The file is cut off or belongs to another graph.", path.string(),
                               with_thousands(found), what, name, with_thousands(*wanted)));
@@ -84,7 +84,7 @@ void read_attributes(Graph& graph, const fs::path& folder) {
     builder.add(numbers);
   }
   graph.nodes = builder.rows();
-  check_promise(folder, "num-node-list", path, "nodes", graph.nodes);
+  check_count(folder, "num-node-list", path, "nodes", graph.nodes);
   if (graph.nodes < 1 || graph.nodes > most_nodes) {
     throw UserError(fmt::format("{} has {} nodes, wanted 1 to {}.", path.string(), graph.nodes, with_thousands(most_nodes)));
   }
@@ -113,11 +113,11 @@ void read_edges(Graph& graph, const fs::path& folder, bool undirected) {
     edges.from.push_back(static_cast<int32_t>(from));
     edges.to.push_back(static_cast<int32_t>(to));
   }
-  check_promise(folder, "num-edge-list", path, "edges", static_cast<int64_t>(edges.from.size()));
+  check_count(folder, "num-edge-list", path, "edges", static_cast<int64_t>(edges.from.size()));
   build_adjacency(graph, std::move(edges), undirected);
 }
 
-// -1 where the label is not known; nothing where the text is no label.
+// -1 for an unknown label; nullopt where the text is not a label.
 std::optional<int32_t> parse_label(std::string_view text) {
   const std::string_view cell = trim(text);
   if (cell.empty() || lower(cell) == "nan") return -1;
@@ -162,7 +162,7 @@ bool ogb_has_labels(const fs::path& folder) { return find_file(folder, "node-lab
 std::vector<std::pair<std::string, fs::path>> ogb_files(const fs::path& folder, bool labelled) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    throw UserError(fmt::format("'{}' is no folder. Name the folder of a graph in OGB's layout, which holds raw/ and split/.",
+    throw UserError(fmt::format("'{}' is not a folder. Name the folder of a graph in OGB's layout, which holds raw/ and split/.",
                                 folder.string()));
   }
   std::vector<std::pair<std::string, fs::path>> files;

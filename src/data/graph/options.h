@@ -68,7 +68,8 @@ struct GraphOptions {
   void visit(Visitor& v) {
     v("task", task, "what is learned: the class of each node, or which nodes are linked");
     v("undirected", undirected, "every edge counts in both directions; duplicates are merged either way");
-    v("self_loops", self_loops, "every node also hears itself; unset: yes for `gcn` and `gat`. Loops in the data are dropped");
+    v("self_loops", self_loops, "every node also reads itself; unset: yes for `gcn` and `gat`. Loops in the data are dropped")
+        .read_by("model.name = gcn | sage | gat");
     v("features", features,
       "how attributes are scaled: `rows` makes each node's sum of magnitudes 1, `standard` takes mean and deviation from "
       "training "
@@ -84,11 +85,15 @@ struct GraphOptions {
       "the same in the last layer. With `layer` closed channels cannot be left out of the last convolution");
     v("residual", residual, "`linear` adds a linear map of each layer's input to its output");
     v("last_width", last_width, "channels of the last layer, the interface; unset: model.hidden", between(1, 65536));
-    v("blocks", blocks, "`gate.unit = group`: into how many blocks of channels the interface is divided", between(1, 65536));
-    v("aggregate", aggregate, "`sage`: mean of the neighbours, their maximum, or the maximum of a learned map of them (pool)");
-    v("heads", heads, "`gat`: attention heads; must divide the width of each layer", between(1, 256));
-    v("attention_dropout", attention_dropout, "`gat`: dropout of single attention weights", Limit{0, 1, false, true});
-    v("drop_edge", drop_edge, "share of the edges that each step leaves out; degrees are counted anew", Limit{0, 1, false, true});
+    v("blocks", blocks, "`gate.unit = group`: into how many blocks of channels the interface is divided", between(1, 65536))
+        .read_by("gate.unit = group");
+    v("aggregate", aggregate, "`sage`: mean of the neighbours, their maximum, or the maximum of a learned map of them (pool)")
+        .read_by("model.name = sage");
+    v("heads", heads, "`gat`: attention heads; must divide the width of each layer", between(1, 256)).read_by("model.name = gat");
+    v("attention_dropout", attention_dropout, "`gat`: dropout of single attention weights", Limit{0, 1, false, true})
+        .read_by("model.name = gat");
+    v("drop_edge", drop_edge, "share of the edges that each step leaves out; degrees are counted anew", Limit{0, 1, false, true})
+        .read_by("model.name = gcn | sage | gat");
     v("sampler", sampler,
       "`full`: each step sees the whole graph; `neighbour`: fan-outs around train.batch nodes; `fastgcn`: nodes drawn layer by "
       "layer; "
@@ -96,9 +101,11 @@ struct GraphOptions {
     v("fanout", fanout,
       "`neighbour`: neighbours of each node, from the last layer to the first (numbers beyond the layers are not read); a single "
       "number serves all layers",
-      between(1, 100000));
-    v("layer_nodes", layer_nodes, "`fastgcn`: nodes drawn for each layer", between(1, 100000000));
-    v("walk_length", walk_length, "`saint-walk`: steps of each walk", between(1, 1000));
+      between(1, 100000))
+        .read_by("graph.sampler = neighbour");
+    v("layer_nodes", layer_nodes, "`fastgcn`: nodes drawn for each layer", between(1, 100000000))
+        .read_by("graph.sampler = fastgcn");
+    v("walk_length", walk_length, "`saint-walk`: steps of each walk", between(1, 1000)).read_by("graph.sampler = saint-walk");
     v("sampler_threads", sampler_threads, "threads that draw batches while a step runs; 0: none", between(0, 256));
     v("inference_rows", inference_rows, "evaluation goes layer by layer in blocks of so many nodes; 0: all at once", at_least(0));
     v("messages", messages, "precision of what passes along edges; bfloat16 on a GPU only");

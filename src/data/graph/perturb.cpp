@@ -11,7 +11,7 @@
 namespace l0gm {
 namespace {
 
-// Damages rows that are written out in full.
+// Perturbs dense rows.
 class RowPerturber {
  public:
   RowPerturber(const Graph& graph, const Perturbation& perturbation, uint64_t seed)
@@ -33,7 +33,7 @@ class RowPerturber {
     }
   }
 
-  // Whether a 0 always stays one.
+  // Whether a 0 always stays 0.
   bool keeps_zeros(int64_t attributes) const {
     if (perturbation_.damage == Damage::noise) return false;
     if (perturbation_.damage != Damage::quantise) return true;
@@ -52,7 +52,7 @@ class RowPerturber {
   }
 
   void add_noise(int64_t node, std::span<float> row, std::vector<float>& draws) const {
-    draws.resize(2 * row.size());  // two for each normal number, which then depends on node and attribute alone
+    draws.resize(2 * row.size());  // two uniform numbers for each normal one, which then depends only on node and attribute
     fill_uniform(key_, &node, 1, static_cast<int64_t>(draws.size()), draws.data());
     constexpr double most = std::numeric_limits<float>::max();  // huge values must not become infinite
     for (size_t j = 0; j < row.size(); ++j) {
@@ -81,17 +81,19 @@ class RowPerturber {
 
 }  // namespace
 
-Graph perturb_attributes(const Graph& graph, const Perturbation& perturbation, uint64_t seed) {
+Graph perturb_attributes(const Graph& graph, const Perturbation& perturbation, uint64_t seed, Nodes perturbed_nodes) {
   const RowPerturber perturber(graph, perturbation, seed);
   std::vector<bool> training(static_cast<size_t>(graph.nodes), false);
-  for (const int64_t node : graph.train) training[static_cast<size_t>(node)] = true;
+  if (perturbed_nodes == Nodes::outside_training) {
+    for (const int64_t node : graph.train) training[static_cast<size_t>(node)] = true;
+  }
 
   Graph perturbed = graph;
   const auto width = static_cast<size_t>(graph.attributes);
   const bool sparse = graph.is_sparse() && perturber.keeps_zeros(graph.attributes);
-  // Sparse rows keep their places: what is emptied stays there as a 0.
+  // Sparse rows keep their structure: emptied values are stored as 0.
   std::vector<float> values(sparse ? static_cast<size_t>(graph.sparse.values.size()) : static_cast<size_t>(graph.nodes) * width);
-  in_own_threads(graph.nodes, 1 << 8, [&](int64_t begin, int64_t end) {
+  parallel_for(graph.nodes, 1 << 8, [&](int64_t begin, int64_t end) {
     std::vector<float> row(width), draws;
     for (int64_t node = begin; node < end; ++node) {
       write_attributes(graph, node, row);

@@ -9,6 +9,8 @@ namespace l0gm {
 // missing is 0; noise in units of the attribute's standard deviation over training nodes; quantised over its training range; a
 // contiguous block of attributes is 0. Drawn by (seed, condition, node, attribute): the same for every method. Structure, labels
 // and split are shared.
-Graph perturb_attributes(const Graph& graph, const Perturbation& perturbation, uint64_t seed);
+enum class Nodes { outside_training, all };
+Graph perturb_attributes(const Graph& graph, const Perturbation& perturbation, uint64_t seed,
+                         Nodes perturbed = Nodes::outside_training);
 
 }  // namespace l0gm

@@ -62,7 +62,7 @@ enum Opcode : unsigned char {
 
 }  // namespace
 
-// Runs the opcodes: a stack of values, a stack of marks, and a memory by numbers.
+// Interprets the opcodes with a stack of values, a stack of marks, and a memo of numbered values.
 class PickleReader {
  public:
   PickleReader(Pickle& pickle, std::string_view bytes, const std::string& where)
@@ -73,11 +73,11 @@ class PickleReader {
       const size_t begin = place_;
       const auto opcode = static_cast<unsigned char>(take(1)[0]);
       if (opcode == stop) break;
-      if (!simple(opcode) && !container(opcode) && !memory(opcode) && !object(opcode)) {
-        fail(fmt::format("byte {} is the opcode {:#04x}, which arrays do not need", begin, opcode));
+      if (!simple(opcode) && !container(opcode) && !memo(opcode) && !object(opcode)) {
+        fail(fmt::format("byte {} is the opcode {:#04x}, which is not supported", begin, opcode));
       }
     }
-    if (stack_.size() != 1 || !marks_.empty() || place_ != bytes_.size()) fail("it does not end where it should");
+    if (stack_.size() != 1 || !marks_.empty() || place_ != bytes_.size()) fail("it does not end after its value");
     pickle_.value_ = stack_[0];
   }
 
@@ -194,7 +194,7 @@ class PickleReader {
   void extend(Kind kind, const std::vector<const PickleValue*>& values) {
     PickleValue& target = top();
     if (target.kind != kind || (kind == Kind::dictionary && values.size() % 2 != 0))
-      fail("something is added to what is no container");
+      fail("an element is added to a value that is not a container");
     target.items.insert(target.items.end(), values.begin(), values.end());
   }
   bool container(unsigned char opcode) {
@@ -242,16 +242,16 @@ class PickleReader {
   }
 
   bool get(uint64_t key) {
-    const auto found = memory_.find(key);
-    if (found == memory_.end()) fail("it refers to a value that is not there");
+    const auto found = memo_.find(key);
+    if (found == memo_.end()) fail("it refers to a value that does not exist");
     stack_.push_back(found->second);
     return true;
   }
   bool put(uint64_t key) {
-    memory_[key] = &top();
+    memo_[key] = &top();
     return true;
   }
-  bool memory(unsigned char opcode) {
+  bool memo(unsigned char opcode) {
     switch (opcode) {
       case get_1:
         return get(number(1));
@@ -262,7 +262,7 @@ class PickleReader {
       case put_4:
         return put(number(4));
       case memoize:
-        return put(memory_.size());
+        return put(memo_.size());
       case frame:
         number(8);
         return true;
@@ -290,11 +290,11 @@ class PickleReader {
   void call() {
     const PickleValue& arguments = pop();
     const PickleValue& name = pop();
-    if (name.kind != Kind::name || arguments.kind != Kind::tuple) fail("it calls what is no name");
+    if (name.kind != Kind::name || arguments.kind != Kind::tuple) fail("it calls a value that is not a name");
     std::string text;
     PickleValue result = call_pickle_name(name, arguments, text, where_);
-    made_ += text.size();
-    if (made_ > bytes_.size()) fail("it writes the same bytes again and again");
+    decoded_ += text.size();
+    if (decoded_ > bytes_.size()) fail("it decodes the same bytes several times");
     if (result.kind == Kind::bytes) result.text = pickle_.texts_.emplace_back(std::move(text));
     push(result.kind) = std::move(result);
   }
@@ -308,7 +308,7 @@ class PickleReader {
       case stack_global: {
         const PickleValue& name = pop();
         const PickleValue& module = pop();
-        if (name.kind != Kind::text || module.kind != Kind::text) fail("a name is no text");
+        if (name.kind != Kind::text || module.kind != Kind::text) fail("a name is not text");
         push_name(fmt::format("{} {}", module.text, name.text));
         return true;
       }
@@ -320,7 +320,7 @@ class PickleReader {
         const PickleValue& name = pop();
         const bool matrix = name.kind == Kind::name && name.text.starts_with("scipy.sparse");
         if (!matrix || arguments.kind != Kind::tuple || !arguments.items.empty())
-          fail("it makes an object that is no csr_matrix");
+          fail("it makes an object that is not a csr_matrix");
         push(Kind::matrix);
         return true;
       }
@@ -337,10 +337,10 @@ class PickleReader {
   Pickle& pickle_;
   std::string_view bytes_;
   const std::string& where_;
-  size_t place_ = 0, made_ = 0;
+  size_t place_ = 0, decoded_ = 0;
   std::vector<PickleValue*> stack_;
   std::vector<size_t> marks_;
-  std::unordered_map<uint64_t, PickleValue*> memory_;
+  std::unordered_map<uint64_t, PickleValue*> memo_;
 };
 
 Pickle::Pickle(std::string_view bytes, const std::string& where) { PickleReader(*this, bytes, where).run(); }
@@ -348,7 +348,7 @@ Pickle::Pickle(std::string_view bytes, const std::string& where) { PickleReader(
 const PickleValue* PickleValue::entry(std::string_view key) const {
   if (kind == Kind::matrix) return items.empty() || items[0]->kind != Kind::dictionary ? nullptr : items[0]->entry(key);
   if (kind != Kind::dictionary) return nullptr;
-  for (size_t i = items.size(); i >= 2; i -= 2) {  // the last of two entries of one name counts
+  for (size_t i = items.size(); i >= 2; i -= 2) {  // of two entries with one name the last is valid
     const PickleValue& name = *items[i - 2];
     if ((name.kind == Kind::text || name.kind == Kind::bytes) && name.text == key) return items[i - 1];
   }
@@ -356,9 +356,9 @@ const PickleValue* PickleValue::entry(std::string_view key) const {
 }
 
 std::string_view name_of(PickleValue::Kind kind) {
-  constexpr std::array<std::string_view, 13> names = {"None",   "a truth value", "a number",    "a number",     "text",
-                                                      "bytes",  "a tuple",       "a list",      "a dictionary", "a name",
-                                                      "a type", "an array",      "a CSR matrix"};
+  constexpr std::array<std::string_view, 13> names = {"None",   "a boolean", "a number",    "a number",     "text",
+                                                      "bytes",  "a tuple",   "a list",      "a dictionary", "a name",
+                                                      "a type", "an array",  "a CSR matrix"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -10,7 +10,7 @@
 
 namespace l0gm {
 
-// One value of a pickle. Values point at each other; the Pickle owns them all, so that deep or circular ones do no harm.
+// One value of a pickle. Values point at each other; the Pickle owns them all, so that deep or circular structures are safe.
 struct PickleValue {
   enum class Kind { none, boolean, integer, real, text, bytes, tuple, list, dictionary, name, type, array, matrix };
   Kind kind = Kind::none;
@@ -19,16 +19,16 @@ struct PickleValue {
   std::string_view text;                  // text, bytes; name: "module name"
   std::vector<const PickleValue*> items;  // tuple, list; dictionary: key, value, key, value, …; matrix: its dictionary; array of
                                           // objects: its list. They are shared, not copied: a small pickle must not become large
-  NumpyArray array;  // type: only array.type; array: all but bytes of objects
+  NumpyArray array;                       // type: only array.type; array: all but bytes of objects
 
   const std::vector<const PickleValue*>& objects() const { return items.at(0)->items; }  // of an array of objects
   // A dictionary's or a matrix' entry of that name; nullptr when there is none.
   const PickleValue* entry(std::string_view key) const;
 };
 
-// The few things a pickle needs to hold numpy arrays, scipy's CSR matrices, dictionaries and lists of them: nothing is ever
-// executed, and whatever is not on a short list of names (numpy's arrays and types, scipy's csr_matrix and csr_array,
-// _codecs.encode) is refused with a UserError that names it. Protocols 2 to 5. `bytes` must outlive the result.
+// Reads the subset of pickle that numpy arrays, scipy's CSR matrices, dictionaries and lists of them need. Nothing is executed:
+// any name other than those of numpy's arrays and types, scipy's csr_matrix and csr_array, and _codecs.encode is refused with a
+// UserError that names it. Protocols 2 to 5. `bytes` must outlive the result.
 class Pickle {
  public:
   Pickle(std::string_view bytes, const std::string& where);
@@ -39,7 +39,7 @@ class Pickle {
  private:
   friend class PickleReader;
   std::deque<PickleValue> values_;
-  std::deque<std::string> texts_;  // bytes that were not in the pickle as they are
+  std::deque<std::string> texts_;  // decoded bytes and names, which the pickle does not contain verbatim
   const PickleValue* value_ = nullptr;
 };
 

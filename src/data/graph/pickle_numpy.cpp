@@ -30,7 +30,7 @@ bool is_text(const PickleValue& value) {
   return value.kind == Kind::text || value.kind == Kind::bytes;
 }  // Python 2 wrote both as bytes
 
-// Pickles of protocol 2 hold bytes as text of which each character is a byte.
+// Pickles of protocol 2 store bytes as text: each character is one byte.
 std::string latin1_bytes(std::string_view text, const std::string& where) {
   std::string bytes;
   bytes.reserve(text.size());
@@ -42,7 +42,7 @@ std::string latin1_bytes(std::string_view text, const std::string& where) {
     }
     const bool pair =
         (first == 0xC2 || first == 0xC3) && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
-    if (!pair) fail(where, "bytes written as text hold a character that is no byte");
+    if (!pair) fail(where, "bytes written as text contain a character above 255");
     bytes += static_cast<char>((first & 3) << 6 | (static_cast<unsigned char>(text[++i]) & 0x3F));
   }
   return bytes;
@@ -108,7 +108,7 @@ PickleValue call_pickle_name(const PickleValue& name, const PickleValue& argumen
     text = latin1_bytes(given[0]->text, where);
     result.kind = Kind::bytes;
   } else {
-    fail(where, fmt::format("its pickle uses '{}' as numpy does not", name.text));
+    fail(where, fmt::format("its pickle calls '{}' with arguments that numpy does not write", name.text));
   }
   return result;
 }

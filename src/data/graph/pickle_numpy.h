@@ -6,11 +6,11 @@
 
 namespace l0gm {
 
-// What the names of a pickle stand for. UserError naming `where` for all that numpy and scipy would not have written.
+// The meaning of the names in a pickle. UserError naming `where` for everything that numpy and scipy do not write.
 void check_pickle_name(const std::string& name, const std::string& where);
 // name(arguments): an empty array, a type, or bytes (whose text goes into `text`).
 PickleValue call_pickle_name(const PickleValue& name, const PickleValue& arguments, std::string& text, const std::string& where);
-// The value given its state: an array its content, a type its byte order, a matrix its parts.
+// Sets the state of a value: the content of an array, the byte order of a type, the parts of a matrix.
 void set_pickle_state(PickleValue& value, const PickleValue& state, const std::string& where);
 
 }  // namespace l0gm

@@ -10,14 +10,14 @@ namespace l0gm {
 void NodeNumbering::start(int64_t limit) {
   nodes_.clear();
   if (entries_.size() < static_cast<size_t>(limit)) entries_.resize(static_cast<size_t>(limit), 0);
-  if (++stamp_ == 0) {  // after four thousand million starts old stamps would pass for new ones
+  if (++stamp_ == 0) {  // after 2^32 starts old stamps would look like new ones
     std::fill(entries_.begin(), entries_.end(), 0);
     stamp_ = 1;
   }
 }
 
 void NodeNumbering::number_all(std::span<int32_t> nodes) {
-  constexpr size_t ahead = 16;  // entries lie anywhere in memory: ask for them before they are needed
+  constexpr size_t ahead = 16;  // entries are scattered in memory: fetch them before they are needed
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (i + ahead < nodes.size()) __builtin_prefetch(&entries_[static_cast<size_t>(nodes[i + ahead])], 1);
     nodes[i] = number(nodes[i]);
@@ -34,26 +34,26 @@ AliasTable::AliasTable(std::span<const double> weights) : keep_(weights.size(), 
   if (!(sum > 0)) throw std::invalid_argument("an alias table needs weights that add up to more than 0");
   std::iota(other_.begin(), other_.end(), 0);
   std::vector<double> mass(weights.size());
-  std::vector<int32_t> poor, rich;
+  std::vector<int32_t> small, large;
   int32_t heaviest = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     mass[i] = weights[i] / sum * static_cast<double>(weights.size());
-    (mass[i] < 1 ? poor : rich).push_back(static_cast<int32_t>(i));
+    (mass[i] < 1 ? small : large).push_back(static_cast<int32_t>(i));
     if (mass[i] > mass[static_cast<size_t>(heaviest)]) heaviest = static_cast<int32_t>(i);
   }
-  while (!poor.empty() && !rich.empty()) {
-    const auto from = static_cast<size_t>(poor.back()), to = static_cast<size_t>(rich.back());
-    poor.pop_back();
+  while (!small.empty() && !large.empty()) {
+    const auto from = static_cast<size_t>(small.back()), to = static_cast<size_t>(large.back());
+    small.pop_back();
     keep_[from] = static_cast<float>(mass[from]);
-    other_[from] = rich.back();
+    other_[from] = large.back();
     mass[to] -= 1 - mass[from];
     if (mass[to] < 1) {
-      poor.push_back(rich.back());
-      rich.pop_back();
+      small.push_back(large.back());
+      large.pop_back();
     }
   }
-  // Rounding may leave a place whose share nobody took; a number of weight 0 must not come out of it.
-  for (const int32_t left : poor) {
+  // Rounding may leave places without an alias; one of weight 0 must never be drawn.
+  for (const int32_t left : small) {
     if (weights[static_cast<size_t>(left)] > 0) continue;
     keep_[static_cast<size_t>(left)] = 0;
     other_[static_cast<size_t>(left)] = heaviest;
@@ -99,7 +99,7 @@ std::vector<double> column_norms(const Graph& graph) {
   std::vector<double> norms(static_cast<size_t>(graph.nodes), 0.0);
   for (int64_t v = 0; v < graph.nodes; ++v) {
     const double share = 1.0 / static_cast<double>(graph.degree(v) + 1);
-    for (const int32_t u : graph.heard_by(v)) norms[static_cast<size_t>(u)] += share;
+    for (const int32_t u : graph.in_neighbours(v)) norms[static_cast<size_t>(u)] += share;
   }
   for (int64_t u = 0; u < graph.nodes; ++u) norms[static_cast<size_t>(u)] /= static_cast<double>(graph.degree(u) + 1);
   return norms;

@@ -16,12 +16,12 @@
 // nodes.
 namespace l0gm {
 
-// Numbers 0, 1, … for things below a limit (nodes), in the order in which they are first met. Starting anew costs nothing but a
-// clear of the list, so that one numbering serves step after step on a graph of millions of nodes.
+// Assigns numbers 0, 1, … to nodes below a limit, in the order in which they are first seen. start() only clears the list of
+// seen nodes, so that one numbering is reused for every step on a graph of millions of nodes.
 class NodeNumbering {
  public:
   void start(int64_t limit);
-  int32_t find(int64_t node) const {  // -1: not met yet
+  int32_t find(int64_t node) const {  // -1: not seen yet
     const uint64_t entry = entries_[static_cast<size_t>(node)];
     return entry >> 32 == stamp_ ? static_cast<int32_t>(entry & 0xFFFFFFFFU) : -1;
   }
@@ -38,7 +38,7 @@ class NodeNumbering {
   const std::vector<int64_t>& nodes() const { return nodes_; }  // by number
 
  private:
-  std::vector<uint64_t> entries_;  // the stamp of the start that it belongs to, above its number
+  std::vector<uint64_t> entries_;  // upper 32 bits: the stamp of the start() that set the entry; lower: the number
   uint32_t stamp_ = 0;
   std::vector<int64_t> nodes_;
 };
@@ -57,12 +57,12 @@ class AliasTable {
   int64_t draw(RandomStream& random) const;
 
  private:
-  std::vector<float> keep_;     // how often place i keeps its own number
-  std::vector<int32_t> other_;  // and what it gives away to otherwise
+  std::vector<float> keep_;     // probability that place i returns i
+  std::vector<int32_t> other_;  // what it returns otherwise
 };
 
-// The training nodes in the order of each epoch, cut into batches; the last batch may be smaller. Remembers the orders of two
-// epochs, since threads that draw ahead stand on both sides of an epoch's end.
+// The training nodes in the order of each epoch, cut into batches; the last batch may be smaller. Caches the orders of two
+// epochs, since threads that draw in advance may be on both sides of an epoch's end.
 class EpochOrder {
  public:
   EpochOrder(std::span<const int64_t> nodes, int64_t batch, uint64_t seed);
@@ -80,8 +80,8 @@ class EpochOrder {
   mutable std::array<std::pair<int64_t, Order>, 2> recent_;
 };
 
-// Squared norm of each column of GCN's matrix without its loops, A[v, u] = 1 / sqrt((d_v + 1) (d_u + 1)): how much a node is
-// heard.
+// Squared norm of each column of GCN's matrix without its loops, A[v, u] = 1 / sqrt((d_v + 1) (d_u + 1)): the total
+// influence of a node.
 std::vector<double> column_norms(const Graph& graph);
 
 // A block whose sources are `nodes` and whose targets are the first of them, as many as `offsets` has rows. Degrees are the
@@ -89,8 +89,8 @@ std::vector<double> column_norms(const Graph& graph);
 std::shared_ptr<const MessageBlock> make_block(const Graph& graph, std::span<const int64_t> nodes, std::vector<int64_t> offsets,
                                                std::vector<int32_t> neighbours, std::vector<float> weights);
 
-// Calls visit(place in the row, number) for each node of an ascending row that `numbering` knows; `known`: its nodes, ascending.
-// A hub's row is longer than what is looked for in it: then the known nodes are looked up, not the row.
+// Calls visit(place in the row, number) for each node of an ascending row that has a number; `known`: the numbered nodes,
+// ascending. Where the row is much longer than `known` (a hub), the known nodes are searched in the row.
 template <class Visit>
 void for_each_known(std::span<const int32_t> row, std::span<const int64_t> known, const NodeNumbering& numbering, Visit visit) {
   constexpr size_t steps_of_a_search = 16;

@@ -11,11 +11,12 @@
 #include "data/catalogue.h"
 #include "data/fetch.h"
 #include "data/graph/cache.h"
+#include "data/graph/check_graph.h"
 #include "data/graph/node_split.h"
 #include "data/graph/npz.h"
 #include "data/graph/ogb.h"
-#include "data/graph/own.h"
-#include "data/graph/wishes.h"
+#include "data/graph/own_graph.h"
+#include "data/graph/unused_options.h"
 #include "data/locate.h"
 #include "data/made/planted_graph.h"
 #include "data/made/products_like.h"
@@ -26,12 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// To be counted up when a reader or a generator makes something else out of the same files or seed.
+// To be increased when a reader or a generator makes another graph from the same files or seed.
 constexpr int conversion_version = 2;
 
 using NamedFiles = std::vector<std::pair<std::string, fs::path>>;  // by what they are
 
-// A graph that is yet to be read: what it will be called, what it is read from, which options shape it, and how it is made.
+// A graph that is not read yet: its name, its files, the options that affect it, and the function that makes it.
 struct Recipe {
   std::string name;
   NamedFiles files;
@@ -39,11 +40,11 @@ struct Recipe {
   std::function<Graph()> make;
 };
 
-// What changes when somebody writes to a file.
+// Size and time of each file: these change when a file is written to.
 std::vector<std::pair<uintmax_t, fs::file_time_type>> states_of(const NamedFiles& files) {
   std::vector<std::pair<uintmax_t, fs::file_time_type>> states;
   for (const auto& [what, path] : files) {
-    std::error_code ignored;  // whoever opens it says what is wrong with it
+    std::error_code ignored;  // opening the file reports what is wrong with it
     states.emplace_back(fs::file_size(path, ignored), fs::last_write_time(path, ignored));
   }
   return states;
@@ -71,16 +72,16 @@ Graph prepare(const Recipe& recipe, const GraphOptions& graph_options) {
     check_graph(made, recipe.name);
     return made;
   });
-  // The same content may lie elsewhere now.
+  // A cached graph may have been made from the same content under other paths.
   graph.name = recipe.name;
   graph.files = std::move(stamps);
   return graph;
 }
 
-// Links need no labels: where there are none, every node is there to learn from, and links are what is held out.
+// Links need no labels: without labels every node is a training node, and links are held out instead.
 bool needs_labels(const GraphOptions& options) { return options.task != GraphTaskKind::links; }
 
-void learn_from_all(Graph& graph) {
+void train_on_all_nodes(Graph& graph) {
   graph.train.resize(static_cast<size_t>(graph.nodes));
   std::iota(graph.train.begin(), graph.train.end(), int64_t{0});
 }
@@ -133,7 +134,7 @@ Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, co
   return recipe;
 }
 
-// From its first dot on: it tells how a file is read.
+// The file name from its first dot on, which determines how the file is read.
 std::string ending(const std::string& path) {
   const std::string name = lower(fs::path(path).filename().string());
   return name.substr(std::min(name.size(), name.find('.')));
@@ -154,12 +155,12 @@ Recipe own_graph(const DataOptions& options, const GraphOptions& graph_options) 
                       {"endings", {ending(options.edges), ending(options.features), ending(options.labels)}}},
           .make = [=] {
             Graph graph = read_own_graph(options, undirected);
-            if (!labelled) learn_from_all(graph);
+            if (!labelled) train_on_all_nodes(graph);
             return graph;
           }};
 }
 
-fs::path own_place(const DataOptions& options) {
+fs::path own_graph_path(const DataOptions& options) {
   if (!options.graph.empty()) return options.graph;
   throw UserError(fmt::format("data.source is '{}', but data.graph is not set. Set it to {}.", options.source,
                               options.source == "ogb" ? "the folder that holds raw/ and split/" : "your .npz file"));
@@ -169,7 +170,7 @@ bool has_labels(const fs::path& place, bool ogb) { return ogb ? ogb_has_labels(p
 
 Recipe own_stored_graph(const DataOptions& options, const GraphOptions& graph_options) {
   const bool ogb = options.source == "ogb", undirected = graph_options.undirected;
-  const fs::path place = own_place(options);
+  const fs::path place = own_graph_path(options);
   const std::string name = (place / "").parent_path().filename().string();
   if (!needs_labels(graph_options) && !has_labels(place, ogb)) {
     refuse_split_without_labels(options);
@@ -178,7 +179,7 @@ Recipe own_stored_graph(const DataOptions& options, const GraphOptions& graph_op
             .options = {{"layout", ogb ? "ogb" : "npz"}, {"labels", false}},
             .make = [=] {
               Graph graph = ogb ? read_ogb(place, undirected, false) : read_npz(place, undirected, false);
-              learn_from_all(graph);
+              train_on_all_nodes(graph);
               return graph;
             }};
   }
@@ -187,7 +188,7 @@ Recipe own_stored_graph(const DataOptions& options, const GraphOptions& graph_op
   return stored_graph(name, place, ogb, split, {options.split.valid, options.split.test, options.split.seed}, undirected);
 }
 
-// Where a catalogue graph's files are; all that it needs are there and have the listed content. The path of the first.
+// Finds or fetches all files of a catalogue graph and checks their content. Returns the path of the first.
 fs::path obtain_graph(const CatalogueEntry& entry, const std::string& folder) {
   fs::path first;
   for (const CatalogueFile& file : entry.files) {
@@ -201,7 +202,8 @@ fs::path obtain_graph(const CatalogueEntry& entry, const std::string& folder) {
   return first;
 }
 
-// The folder of arXiv's real graph may hold attributes that are not OGB's; figures on them are not comparable with anybody's.
+// The folder of arXiv's real graph may hold attributes that are not OGB's; results on them are not comparable with published
+// ones.
 void check_official_attributes(const std::string& name, const fs::path& folder) {
   const int64_t wanted = name == "ogbn-arxiv" ? 128 : 100, found = ogb_attributes(folder);
   if (found == wanted) return;
@@ -225,7 +227,7 @@ Recipe catalogue_graph(const CatalogueEntry& entry, const DataOptions& options, 
   return stored_graph(entry.name, ogb ? folder : first, ogb, split, {.valid = 0.2, .test = 0.2, .seed = 0}, undirected);
 }
 
-// The folder with the real labels and split of ogbn-products, complete or not at all; its files go into `files`.
+// The folder with the real labels and split of ogbn-products, if it is complete, else ""; its files go into `files`.
 std::string real_products(const std::string& folder, NamedFiles& files) {
   for (const fs::path& place : data_folders(folder)) {
     for (const fs::path& real : {place / "graph" / "ogbn_products", place / "ogbn_products"}) {
@@ -263,7 +265,7 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
   const CatalogueEntry& entry = catalogue_entry(options.source);
   if (entry.modality != "graph")
     throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a graph.", entry.name, entry.modality));
-  refuse_idle_options(entry, options, graph);
+  refuse_unused_options(entry, options, graph);
   if (entry.name == "planted-graph") {
     Graph made = make_planted_graph(options.rows, static_cast<uint64_t>(options.split.seed));
     check_graph(made, entry.name);
@@ -278,14 +280,14 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
 Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& graph) {
   const bool ogb = options.source == "ogb", stored = ogb || options.source == "npz";
   if (options.source != "graph" && !stored) return load_graph(options, graph);
-  DataOptions unlabelled = options;  // whatever it says of labels and their split is of no use here
+  DataOptions unlabelled = options;  // labels and their split are not used for prediction
   unlabelled.split = {};
   for (std::string* key : {&unlabelled.labels, &unlabelled.label, &unlabelled.train, &unlabelled.valid, &unlabelled.test})
     key->clear();
-  refuse_idle_options(catalogue_entry(options.source), unlabelled, graph);
+  refuse_unused_options(catalogue_entry(options.source), unlabelled, graph);
   Graph read;
   if (stored) {
-    const fs::path place = own_place(options);
+    const fs::path place = own_graph_path(options);
     read = ogb ? read_ogb(place, graph.undirected, false) : read_npz(place, graph.undirected, false);
   } else {
     for (const auto& [key, path] : {std::pair("edges", &options.edges), std::pair("features", &options.features)}) {

@@ -14,9 +14,9 @@
 namespace l0gm {
 namespace {
 
-// Sizes of the records without what varies in them, and what a field says whose number is in a 64-bit extra field.
+// Sizes of the fixed parts of the records, and the values that mean "see the 64-bit extra field".
 constexpr uint64_t end_size = 22, end64_size = 56, locator_size = 20, directory_entry_size = 46, local_header_size = 30;
-constexpr uint64_t elsewhere32 = 0xFFFFFFFF, elsewhere16 = 0xFFFF;
+constexpr uint64_t in_extra32 = 0xFFFFFFFF, in_extra16 = 0xFFFF;
 constexpr uint32_t stored = 0, deflated = 8, encrypted_flag = 1;
 
 uint64_t number_at(std::string_view bytes, uint64_t place, int size) {
@@ -28,17 +28,17 @@ uint64_t number_at(std::string_view bytes, uint64_t place, int size) {
 
 bool signed_as(std::string_view bytes, uint64_t place, std::string_view signature) { return bytes.substr(place, 4) == signature; }
 
-// Where the end record is: at the very end, with a comment of the length it says behind it.
+// The position of the end record: at the end of the file, followed by a comment of the stated length; bytes.size(): not found.
 uint64_t find_end(std::string_view bytes) {
   if (bytes.size() < end_size) return bytes.size();
-  const uint64_t last = bytes.size() - end_size, first = last > elsewhere16 ? last - elsewhere16 : 0;
+  const uint64_t last = bytes.size() - end_size, first = last > in_extra16 ? last - in_extra16 : 0;
   for (uint64_t place = last + 1; place-- > first;) {
     if (signed_as(bytes, place, "PK\5\6") && number_at(bytes, place + 20, 2) == last - place) return place;
   }
   return bytes.size();
 }
 
-// The field of the extra data that holds 64-bit numbers, or nothing.
+// The extra field that contains 64-bit numbers, or an empty view.
 std::string_view wide_numbers(std::string_view extra) {
   while (extra.size() >= 4) {
     const uint64_t size = number_at(extra, 2, 2);
@@ -52,18 +52,18 @@ std::string_view wide_numbers(std::string_view extra) {
 }  // namespace
 
 void ZipArchive::fail(const std::string& what) const {
-  throw UserError(fmt::format("'{}' is no zip archive that can be read: {}. Copy or write it anew.", path_.string(), what));
+  throw UserError(fmt::format("'{}' cannot be read as a zip archive: {}. Copy or write it anew.", path_.string(), what));
 }
 
 ZipArchive::ZipArchive(const std::filesystem::path& path) : path_(path), file_(path) { read_directory(); }
 
 void ZipArchive::read_directory() {
   const std::string_view bytes = file_.bytes();
-  if (!bytes.starts_with("PK")) fail("it does not begin as one");
+  if (!bytes.starts_with("PK")) fail("it does not start with the signature of one");
   uint64_t end = find_end(bytes);
   if (end == bytes.size()) fail("its end is missing: it is cut off");
   uint64_t count = number_at(bytes, end + 10, 2), size = number_at(bytes, end + 12, 4), place = number_at(bytes, end + 16, 4);
-  if ((count == elsewhere16 || size == elsewhere32 || place == elsewhere32) && end >= locator_size &&
+  if ((count == in_extra16 || size == in_extra32 || place == in_extra32) && end >= locator_size &&
       signed_as(bytes, end - locator_size, "PK\6\7")) {
     const uint64_t wide = number_at(bytes, end - locator_size + 8, 8);
     if (wide > end || end - wide < end64_size || !signed_as(bytes, wide, "PK\6\6")) fail("its 64-bit end record is damaged");
@@ -95,7 +95,7 @@ uint64_t ZipArchive::read_entry(uint64_t place, uint64_t end) {
   entry.name = bytes.substr(place + directory_entry_size, name);
   std::string_view wide = wide_numbers(bytes.substr(place + directory_entry_size + name, extra));
   for (uint64_t* field : {&entry.size, &entry.packed, &entry.place}) {
-    if (*field != elsewhere32) continue;
+    if (*field != in_extra32) continue;
     if (wide.size() < 8) fail(fmt::format("the size of '{}' is missing", entry.name));
     *field = number_at(wide, 0, 8);
     wide.remove_prefix(8);
@@ -155,7 +155,7 @@ struct Inflater {
   Inflater& operator=(const Inflater&) = delete;
 };
 
-// Exactly `size` bytes out of all of `packed`, or an empty pointer. Memory grows with what really comes out.
+// Decompresses all of `packed` into exactly `size` bytes; false if that fails. Memory grows with the actual output.
 bool inflate_all(std::string_view packed, uint64_t size, std::string& out) {
   constexpr uint64_t step = uint64_t{1} << 24, most_at_once = uint64_t{1} << 30;
   Inflater inflater;
@@ -164,7 +164,7 @@ bool inflate_all(std::string_view packed, uint64_t size, std::string& out) {
   int result = Z_OK;
   while (result == Z_OK) {
     if (made == out.size()) out.resize(std::min(size, std::max(step, made * 2)));
-    char nothing = 0;  // a place that is never written to: only the end of the stream is still to be read
+    char nothing = 0;  // never written to: only the end of the stream is left to read
     const uint64_t room = std::min(out.size() - made, most_at_once), input = std::min(packed.size() - taken, most_at_once);
     state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + taken));
     state.avail_in = static_cast<uInt>(input);
@@ -182,10 +182,10 @@ bool inflate_all(std::string_view packed, uint64_t size, std::string& out) {
 
 std::string ZipArchive::unpack(const Entry& entry) const {
   const std::string_view packed = packed_bytes(entry);
-  constexpr uint64_t best_ratio = 1032;  // deflate can do no better
+  constexpr uint64_t best_ratio = 1032;  // of deflate
   const uint64_t most = entry.method == stored ? entry.packed : entry.packed * best_ratio;
   if (entry.size > most || (entry.method == stored && entry.size != entry.packed)) {
-    fail(fmt::format("'{}' claims {} bytes, but {} can hold no more than {}", entry.name,
+    fail(fmt::format("'{}' claims {} bytes, but its {} compressed bytes can hold at most {}", entry.name,
                      with_thousands(static_cast<int64_t>(entry.size)), with_thousands(static_cast<int64_t>(entry.packed)),
                      with_thousands(static_cast<int64_t>(most))));
   }

@@ -10,8 +10,8 @@
 namespace l0gm {
 
 // A zip archive, mapped; entries stored or deflated, also those of more than 4 GiB. Everything is checked before it is used:
-// places against the file's size, sizes against what deflate can do, content against its CRC. A cut-off or damaged archive is a
-// UserError.
+// positions against the file's size, sizes against the best ratio of deflate, content against its CRC. A cut-off or damaged
+// archive is a UserError.
 class ZipArchive {
  public:
   explicit ZipArchive(const std::filesystem::path& path);

@@ -15,7 +15,7 @@ struct Field {
   const char* name;
   char prefix;
   int64_t cardinality;
-  double exponent;  // of the Zipf-like shares; 0: all alike
+  double exponent;  // of the Zipf-like shares; 0: equal shares
   double effect;    // deviation of the main effects
   bool crossed;     // values come in fours of equal share and main effect, one of each class
 };
@@ -35,7 +35,7 @@ constexpr std::array<std::array<CtrField, 2>, 3> crosses = {
     {{CtrField::category, CtrField::site}, {CtrField::hour, CtrField::device}, {CtrField::placement, CtrField::city}}};
 constexpr std::array<double, 4> cross_effects = {1.0, -0.4, -1.0, 0.4};  // by the sum of both classes modulo 4
 constexpr int64_t class_count = 4, tag_count = 200, most_tags = 5;
-constexpr uint64_t tag_effects = 50, field_effects = 100;  // names of the effects
+constexpr uint64_t tag_effects = 50, field_effects = 100;  // keys of the effects
 constexpr double tag_effect = 0.2, intercept = -2.35;
 
 const Field& spec(CtrField field) { return fields[static_cast<size_t>(field)]; }

@@ -12,11 +12,11 @@
 // u123456, with Zipf-like shares; two counters; `tags`, one to five of 200 values, as in t17|t3|t150.
 //   main effects   user, item, ad, category, site, city, placement, page; small where a field has many values
 //   crosses        category x site, hour x device, placement x city. Each value has one of four classes, all equally likely and
-//                  independent of everything else; the sum of the two classes modulo 4 decides. The classes of one field alone
-//                  therefore say nothing, exactly; hour and device say nothing at all but together.
+//                  independent of everything else; the sum of the two classes modulo 4 decides. The class of one field alone
+//                  is therefore exactly uninformative; hour and device are informative only together.
 //   counters       views_today (falling in its logarithm), clicks_before (rising)
-//   nothing        carrier and session
-// A row is a pure function of (seed, row number), whatever the number of rows; effects are the same for every seed.
+//   no effect      carrier and session
+// A row is a pure function of (seed, row number), independent of the number of rows; effects are the same for every seed.
 namespace l0gm {
 
 enum class CtrField { user, item, ad, category, site, hour, device, city, placement, carrier, session, page };
@@ -32,7 +32,7 @@ struct CtrRow {
 CtrRow ctr_row(uint64_t seed, int64_t number);
 
 int64_t ctr_cardinality(CtrField field);
-int64_t ctr_class(int64_t value);  // 0 … 3: what a cross sees of a value of its fields
+int64_t ctr_class(int64_t value);  // 0 … 3: the class of a value of a crossed field
 std::string ctr_text(CtrField field, int64_t value);
 
 struct CtrTable {

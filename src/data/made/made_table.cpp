@@ -35,7 +35,7 @@ int64_t zipf_rank(double uniform, int64_t count, double exponent) {
 }
 
 double value_effect(uint64_t field, int64_t value) {
-  constexpr uint64_t effects_key = 0x6D616465;  // any number: it is not the seed of any table
+  constexpr uint64_t effects_key = 0x6D616465;  // arbitrary, independent of the seeds of tables
   return RandomStream(mix_key(effects_key, field), static_cast<uint64_t>(value)).normal();
 }
 

@@ -5,12 +5,13 @@
 
 #include "data/table/table_dataset.h"
 
-// What made tables share: draws, effects, and the scores of a model that knows the truth.
+// Shared by made tables: draws, effects, and the scores of a model that predicts the true probabilities.
 namespace l0gm {
 
 double probability_of(double logit);
 
-// Scores of the true probabilities themselves: every row counts as yes by p and as no by 1 - p, so no label's luck is in them.
+// Scores of the true probabilities themselves: every row counts as yes by p and as no by 1 - p, so they do not depend on drawn
+// labels.
 struct BayesScores {
   double auc = 0, nll = 0;
 };
@@ -20,10 +21,10 @@ BayesScores bayes_scores(std::vector<double> probabilities);
 // Needs no table, however many values there are. `exponent` is not 1.
 int64_t zipf_rank(double uniform, int64_t count, double exponent);
 
-// A standard normal number that belongs to a value of a field, for ever: effects are the same for every seed.
+// The effect of a value of a field, a standard normal number: the same for every seed.
 double value_effect(uint64_t field, int64_t value);
 
-// 60 / 20 / 20, drawn.
+// Draws a split of 60 / 20 / 20 %.
 void draw_made_split(TableDataset& dataset, uint64_t seed);
 
 }  // namespace l0gm

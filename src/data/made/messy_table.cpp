@@ -12,13 +12,13 @@
 namespace l0gm {
 namespace {
 
-constexpr uint64_t product_field = 1, city_field = 2;  // names of their effects
+constexpr uint64_t product_field = 1, city_field = 2;  // keys of their effects
 constexpr int64_t cities = 300;
 constexpr double city_exponent = 1.05;
 constexpr double intercept = -0.95;  // about four rows in ten are yes
 
-// One row in the making: every add_… draws, writes its cells in the order of `names` and adds its part of the logit, always
-// from the number as written.
+// One row while it is made: every add_… function draws, writes its cells in the order of `names` and adds its part of the logit,
+// computed from the number as written.
 struct Row {
   RandomStream random;
   std::vector<std::string> cells;
@@ -105,7 +105,7 @@ void add_account_age(Row& row) {
   }
 }
 
-// What an absent city counts as, so that its absence says nothing.
+// The effect of a missing city, so that its absence is uninformative.
 double mean_city_effect() {
   const auto below = [](int64_t rank) { return std::pow(static_cast<double>(rank) + 1, 1 - city_exponent); };
   double sum = 0;
@@ -117,14 +117,14 @@ void add_product_and_city(Row& row) {
   static const double absent_city = mean_city_effect();
   const int64_t product = zipf_rank(row.random.uniform(), 800, 1.1),
                 city = zipf_rank(row.random.uniform(), cities, city_exponent);
-  row.cells.push_back(fmt::format("P{:04}", product * 331 % 800));  // a number that does not tell how common it is
+  row.cells.push_back(fmt::format("P{:04}", product * 331 % 800));  // a number that does not reveal the rank
   row.logit += 0.9 * value_effect(product_field, product);
   const bool missing = row.happens(0.05);
   row.cells.push_back(missing ? "NA" : fmt::format("city-{}", city * 77 % cities + 100));
   row.logit += 0.5 * (missing ? absent_city : value_effect(city_field, city));
 }
 
-// A Latin square: for each channel every effect is met by one plan, and the other way round.
+// A Latin square: each channel has every effect with exactly one plan, and vice versa.
 void add_pair(Row& row) {
   constexpr std::array<const char*, 4> channels = {"web", "shop", "phone", "partner"},
                                        plans = {"basic", "plus", "family", "trial"};

@@ -22,15 +22,15 @@ constexpr uint64_t draw_label = 1, draw_edges = 2, draw_values = 3, draw_places 
 constexpr int picks = 6;  // edges that each node draws: the mean degree is twice that
 constexpr double same_class = 0.75, decoy_correlation = 0.5;
 
-// Slots before they are given their places: 4 loud attributes, 4 quiet ones, a decoy of each loud one, noise.
-// A loud attribute has much of the signal in the node itself, under noise that is drawn for each node alone. A quiet one has a
-// third of it, under noise that a node's neighbours take back: alone it says less than a decoy does, among its neighbours as much
-// as a loud one. So a filter that looks at nodes one by one takes decoys first, and a model that passes messages needs all eight,
-// and no decoy.
-constexpr int64_t loud = 4, informative = 8, decoys_end = 12;
-constexpr double loud_signal = 0.15, quiet_signal = 0.05;
+// Slots before they are assigned to columns: 4 strong attributes, 4 weak ones, a decoy of each strong one, noise.
+// A strong attribute has much of the signal in the node itself, plus noise that is independent for each node. A weak one has a
+// third of it, plus noise that cancels over the neighbours: alone it is less informative than a decoy, aggregated over neighbours
+// as informative as a strong one. So a filter that looks at single nodes prefers decoys to weak attributes, while a model that
+// passes messages needs all eight informative attributes and no decoy.
+constexpr int64_t strong = 4, informative = 8, decoys_end = 12;
+constexpr double strong_signal = 0.15, weak_signal = 0.05;
 
-// Which two classes an attribute sets apart from the other two: +1 or -1.
+// An attribute separates two classes (+1) from the other two (-1).
 double signal_of(int64_t slot, int32_t label) {
   constexpr std::array<std::array<double, class_count>, 3> patterns = {{{1, 1, -1, -1}, {1, -1, 1, -1}, {1, -1, -1, 1}}};
   return patterns[static_cast<size_t>(slot % 3)][static_cast<size_t>(label)];
@@ -54,21 +54,21 @@ EdgeList draw_edge_list(const std::vector<int32_t>& labels, uint64_t seed) {
 
 using Values = std::vector<double>;  // one attribute, a value per node
 
-// The mean over a node and its neighbours as a graph convolution takes it.
+// The normalised sum over a node and its neighbours, as in a graph convolution.
 Values aggregate(const Graph& graph, const Values& values) {
   Values scale(values.size()), result(values.size());
   for (size_t i = 0; i < scale.size(); ++i)
     scale[i] = 1 / std::sqrt(static_cast<double>(graph.degree(static_cast<int64_t>(i)) + 1));
   for (size_t i = 0; i < result.size(); ++i) {
     double sum = scale[i] * values[i];
-    for (const int32_t other : graph.heard_by(static_cast<int64_t>(i)))
+    for (const int32_t other : graph.in_neighbours(static_cast<int64_t>(i)))
       sum += scale[static_cast<size_t>(other)] * values[static_cast<size_t>(other)];
     result[i] = scale[i] * sum;
   }
   return result;
 }
 
-// Takes out of noise what two aggregations would leave of it.
+// Removes from the noise most of what two aggregations would leave of it.
 void make_cancelling(const Graph& graph, Values& noise) {
   constexpr int rounds = 6;
   constexpr double step = 1.5;
@@ -86,21 +86,21 @@ void standardise(Values& values) {
   for (double& value : values) value = (value - mean) / std::sqrt(squares / count);
 }
 
-// `loud_one`: what a decoy is correlated with; else not looked at.
-Values make_slot(const Graph& graph, int64_t slot, uint64_t seed, const Values& loud_one) {
+// `original`: the attribute that a decoy is correlated with; unused for other slots.
+Values make_slot(const Graph& graph, int64_t slot, uint64_t seed, const Values& original) {
   Values values(static_cast<size_t>(graph.nodes));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = RandomStream(mix_key(seed, draw_values, static_cast<uint64_t>(slot), i)).normal();
   if (slot >= informative && slot < decoys_end) {
     for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = decoy_correlation * loud_one[i] + std::sqrt(1 - decoy_correlation * decoy_correlation) * values[i];
+      values[i] = decoy_correlation * original[i] + std::sqrt(1 - decoy_correlation * decoy_correlation) * values[i];
     }
   }
   if (slot >= informative) return values;
-  if (slot >= loud) make_cancelling(graph, values);
+  if (slot >= strong) make_cancelling(graph, values);
   standardise(values);
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] += (slot < loud ? loud_signal : quiet_signal) * signal_of(slot, graph.labels[static_cast<int64_t>(i)]);
+    values[i] += (slot < strong ? strong_signal : weak_signal) * signal_of(slot, graph.labels[static_cast<int64_t>(i)]);
   }
   standardise(values);
   return values;
@@ -111,15 +111,15 @@ void add_attributes(Graph& graph, uint64_t seed) {
   std::vector<Values> slots(attribute_count);
   std::vector<float> dense(static_cast<size_t>(graph.nodes * attribute_count));
   for (const auto& [first, last] :
-       {std::pair(int64_t{0}, informative), std::pair(informative, attribute_count)}) {  // decoys read loud ones
-    in_own_threads(last - first, 1, [&, begin = first](int64_t from, int64_t to) {
+       {std::pair(int64_t{0}, informative), std::pair(informative, attribute_count)}) {  // decoys are made from strong ones
+    parallel_for(last - first, 1, [&, begin = first](int64_t from, int64_t to) {
       for (int64_t slot = begin + from; slot < begin + to; ++slot) {
         auto& values = slots[static_cast<size_t>(slot)];
-        values =
-            make_slot(graph, slot, seed, slot < informative ? Values() : slots[static_cast<size_t>((slot - informative) % loud)]);
+        values = make_slot(graph, slot, seed,
+                           slot < informative ? Values() : slots[static_cast<size_t>((slot - informative) % strong)]);
         float* out = dense.data() + places[static_cast<size_t>(slot)];
         for (size_t i = 0; i < values.size(); ++i) out[i * attribute_count] = static_cast<float>(values[i]);
-        if (slot >= loud) values = Values();
+        if (slot >= strong) values = Values();
       }
     });
   }

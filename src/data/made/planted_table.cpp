@@ -17,7 +17,7 @@ constexpr int field_count = 30;
 constexpr double decoy_correlation = 0.5;
 enum class Part { linear, u_shaped, category, product, selector, set_a, set_b, decoy, noise };
 
-// A slot is a field before it is given its place in the table. A decoy's `like` is the slot it is correlated with.
+// A slot is a field before it is assigned to a column of the table. A decoy's `like` is the slot it is correlated with.
 struct Slot {
   Part part = Part::noise;
   int levels = 0;  // 0: numeric
@@ -86,8 +86,8 @@ void draw_row(const Plan& plan, RandomStream& random, Row& row, int slots) {
     }
     double value = random.normal();
     if (what.like >= 0) value = decoy_correlation * row[what.like] + std::sqrt(1 - decoy_correlation * decoy_correlation) * value;
-    row[slot] =
-        std::round(value * 1e4) / 1e4 + 0.0;  // as it will be written (and never "-0.0000"): the truth is that of the file
+    // As it will be written (and never "-0.0000"): the true probability is that of the rounded value.
+    row[slot] = std::round(value * 1e4) / 1e4 + 0.0;
   }
 }
 
@@ -103,7 +103,7 @@ std::vector<int> slots_named(const Plan& plan, const std::vector<std::string>& n
   return slots;
 }
 
-// P(yes | all but the hidden slots): a sum over the values each hidden slot may have, given its decoy where that one is seen.
+// P(yes | all but the hidden slots): a sum over the values of each hidden slot, given its decoy unless that is hidden too.
 double marginal_probability(const Plan& plan, Row& row, std::span<const int> hidden, const std::vector<bool>& is_hidden) {
   if (hidden.empty()) return sigmoid(logit_of(plan, row));
   const int slot = hidden.front();
@@ -121,7 +121,7 @@ double marginal_probability(const Plan& plan, Row& row, std::span<const int> hid
     const bool informed = decoy >= 0 && !is_hidden[decoy];
     const double mean = informed ? decoy_correlation * row[decoy] : 0;
     const double deviation = informed ? std::sqrt(1 - decoy_correlation * decoy_correlation) : 1;
-    for (int k = -12; k <= 12; ++k) {  // the trapezoidal rule is as good as Gauss' for a normal weight
+    for (int k = -12; k <= 12; ++k) {  // for a normal weight the trapezoidal rule is as accurate as Gaussian quadrature
       const double z = 0.4 * k;
       add(mean + deviation * z, std::exp(-0.5 * z * z));
     }

@@ -9,18 +9,18 @@
 #include "data/table/table_dataset.h"
 #include "l0gm/options.h"
 
-// `planted-table`: a made table whose truth is known. Numeric fields are standard normal, categories equally likely.
+// `planted-table`: a made table with known informative fields. Numeric fields are standard normal, categories equally likely.
 //   global     logit = linear + U-shaped + two categories + product of two fields, all independent and symmetric about 0.
-//              Therefore P(yes) = 1/2 and P(yes | a field of the product) = 1/2 exactly: no univariate filter can see the pair.
-//   instance   f00 says which of two sets of three numeric fields makes the logit of a row.
-// Decoys are correlated .5 with an informative field and say nothing beyond it.
+//              Therefore P(yes) = 1/2 and P(yes | a field of the product) = 1/2 exactly: no univariate filter can find the pair.
+//   instance   f00 selects which of two sets of three numeric fields determines the logit of a row.
+// Decoys are correlated .5 with an informative field and carry no further information.
 namespace l0gm {
 
 enum class PlantedVariant { global, instance };
 template <>
 inline constexpr auto enum_names<PlantedVariant> = std::to_array<std::string_view>({"global", "instance"});
 
-// Who plays which part; a role that a variant lacks is empty. The same for every seed.
+// Which fields have which role; a role that a variant lacks is empty. The same for every seed.
 struct PlantedRoles {
   std::vector<std::string> linear, u_shaped, categories, product;  // global
   std::string selector;                                            // instance: f00
@@ -41,8 +41,8 @@ TableDataset make_planted_table(int64_t rows, uint64_t seed, PlantedVariant vari
 // What the best possible model scores, in the limit of many rows.
 double planted_bayes_auc(PlantedVariant variant);
 
-// The same by Monte Carlo over `samples` rows for a model that does not see the fields named in `hidden`: they are integrated
-// out given all that is still seen, decoys included. Takes seconds where two fields are hidden.
+// The same by Monte Carlo over `samples` rows for a model without the fields named in `hidden`: they are integrated
+// out given all other fields, decoys included. Takes seconds where two fields are hidden.
 double planted_bayes_auc_without(PlantedVariant variant, const std::vector<std::string>& hidden, int64_t samples, uint64_t seed);
 
 }  // namespace l0gm

@@ -15,12 +15,12 @@ namespace {
 constexpr uint64_t draw_degree = 12, draw_stubs = 13, draw_thinning = 14;
 constexpr double degree_median = 24, degree_sigma = 1.24;
 constexpr int64_t largest_degree = 17'500;
-constexpr double densest =
-    0.3;  // a node has at most this share of a range as neighbours in it, or merging duplicates would cost too many
-constexpr double surplus = 1.12;     // edges drawn for each that is wanted: some are loops or duplicates, the rest is thinned out
+// A node has at most this share of a range as neighbours: otherwise too many edges would be duplicates and merged.
+constexpr double densest = 0.3;
+constexpr double surplus = 1.12;     // edges drawn per wanted edge: some are loops or duplicates, the excess is thinned out
 constexpr double weight_unit = 256;  // weights are whole numbers: their sums are the same in any order
 
-enum Level : size_t { all, same_look, same_kind, community };
+enum Level : size_t { all, same_apparent, same_kind, community };
 using Shares = std::array<double, ProductsTree::levels>;  // of a node's edges, by level
 
 struct Structure {
@@ -28,7 +28,7 @@ struct Structure {
   const ProductsTree& tree;
   uint64_t seed;
   std::vector<float> degree;                                    // node -> expected
-  std::array<std::vector<uint64_t>, ProductsTree::levels> sum;  // [level][place]: weights of all places before
+  std::array<std::vector<uint64_t>, ProductsTree::levels> sum;  // [level][place]: sum of the weights before this place
 
   std::pair<int64_t, int64_t> range(size_t level, int64_t node) const {
     const auto number =
@@ -37,19 +37,19 @@ struct Structure {
   }
 };
 
-// Tuned to the homophily of the real graph: .81 of the edges, .83 as the mean over nodes. The later a product and the more
-// neighbours it has, the more of its edges lead anywhere. A node that is not what it looks like has half of its neighbours among
-// those that are.
+// Tuned to the homophily of the real graph: .81 of the edges, .83 as the mean over nodes. The later a product and the higher
+// its degree, the more of its edges lead to any node. A node whose label is not its apparent class has half of its neighbours in
+// the apparent class.
 Shares shares_of(const Structure& structure, int64_t node) {
   const auto i = static_cast<size_t>(node);
   const ProductsNodes& nodes = structure.nodes;
   const double degree = structure.degree[i], popular = std::log(degree / degree_median);
-  const bool stray = nodes.looks[i] != nodes.labels[i];
+  const bool mismatch = nodes.apparent[i] != nodes.labels[i];
   Shares share{};
   share[all] = std::clamp(0.035 + 0.04 * nodes.rank(node) + 0.01 * popular, 0.01, 0.4);
-  share[same_look] = stray ? 0.5 : 0.1;
-  share[community] = stray ? 0.15 : 0.3;
-  share[same_kind] = 1 - share[all] - share[same_look] - share[community];
+  share[same_apparent] = mismatch ? 0.5 : 0.1;
+  share[community] = mismatch ? 0.15 : 0.3;
+  share[same_kind] = 1 - share[all] - share[same_apparent] - share[community];
   for (size_t level = community; level > all; --level) {
     const auto [begin, end] = structure.range(level, node);
     const double room = std::min(share[level], densest * static_cast<double>(end - begin - 1) / degree);
@@ -62,7 +62,7 @@ Shares shares_of(const Structure& structure, int64_t node) {
 void draw_degrees(Structure& structure) {
   const int64_t count = structure.nodes.size(), most = std::min(largest_degree, count / 4);
   structure.degree.resize(static_cast<size_t>(count));
-  in_own_threads(count, 1 << 15, [&](int64_t begin, int64_t end) {
+  parallel_for(count, 1 << 15, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       RandomStream random(mix_key(structure.seed, draw_degree, static_cast<uint64_t>(node)));
       const double drawn = degree_median * std::exp(degree_sigma * random.normal());
@@ -71,11 +71,11 @@ void draw_degrees(Structure& structure) {
   });
 }
 
-// What a node emits on a level it also receives there, on average, so that its expected degree is as drawn.
-void weigh(Structure& structure) {
+// On each level a node receives as many edges as it emits, on average, so that its expected degree is as drawn.
+void set_weights(Structure& structure) {
   const int64_t count = structure.nodes.size();
   for (auto& sum : structure.sum) sum.assign(static_cast<size_t>(count) + 1, 0);
-  in_own_threads(count, 1 << 15, [&](int64_t begin, int64_t end) {
+  parallel_for(count, 1 << 15, [&](int64_t begin, int64_t end) {
     for (int64_t place = begin; place < end; ++place) {
       const int32_t node = structure.tree.order[static_cast<size_t>(place)];
       const Shares share = shares_of(structure, node);
@@ -97,7 +97,7 @@ size_t draw_level(const Shares& share, RandomStream& random) {
   return all;
 }
 
-// A node of the range, in proportion to the weights; the node itself where none has any.
+// A node of the range, in proportion to the weights; the node itself where all weights are 0.
 int32_t draw_partner(const Structure& structure, size_t level, int64_t node, RandomStream& random) {
   const auto [begin, end] = structure.range(level, node);
   const std::vector<uint64_t>& sum = structure.sum[level];
@@ -117,7 +117,7 @@ std::vector<int64_t> offsets_of(const std::vector<int32_t>& counts) {
   return offsets;
 }
 
-// Partners that each node has picked: those of node v stand at offsets[v] … offsets[v + 1]. The node itself: none.
+// Partners that each node has drawn: those of node v are at offsets[v] … offsets[v + 1]. A node that drew itself has no partner.
 struct Rows {
   std::vector<int64_t> offsets;
   std::vector<int32_t> neighbours;
@@ -136,7 +136,7 @@ Rows draw_partners(const Structure& structure, double factor, Counters& degrees)
   }
   Rows picked{offsets_of(counts), {}};
   picked.neighbours.resize(static_cast<size_t>(picked.offsets.back()));
-  in_own_threads(count, 1 << 12, [&](int64_t begin, int64_t end) {
+  parallel_for(count, 1 << 12, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       RandomStream random = stream_of(node);
       const int32_t stubs = stubs_of(structure, factor, node, random);
@@ -154,7 +154,7 @@ Rows draw_partners(const Structure& structure, double factor, Counters& degrees)
   return picked;
 }
 
-// Rows of both directions, with duplicates. Threads fill them in no order: what comes next sorts them.
+// Rows of both directions, with duplicates. Threads fill them in any order; merge_duplicates sorts them.
 Rows both_directions(const Rows& picked, Counters& degrees) {
   std::vector<int32_t> counts(degrees.begin(), degrees.end());
   Rows rows{offsets_of(counts), {}};
@@ -163,7 +163,7 @@ Rows both_directions(const Rows& picked, Counters& degrees) {
     const int32_t left = degrees[static_cast<size_t>(node)].fetch_sub(1, std::memory_order_relaxed);
     rows.neighbours[static_cast<size_t>(rows.offsets[static_cast<size_t>(node)] + left - 1)] = other;
   };
-  in_own_threads(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
+  parallel_for(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<int32_t>(begin); node < static_cast<int32_t>(end); ++node) {
       const auto row = static_cast<size_t>(node);
       for (int64_t i = picked.offsets[row]; i < picked.offsets[row + 1]; ++i) {
@@ -175,10 +175,10 @@ Rows both_directions(const Rows& picked, Counters& degrees) {
   return rows;
 }
 
-// Sorts rows and merges duplicates where they lie; returns how many are left of each.
+// Sorts rows and merges duplicates in place; returns the remaining length of each row.
 std::vector<int32_t> merge_duplicates(Rows& rows) {
   std::vector<int32_t> counts(rows.offsets.size() - 1);
-  in_own_threads(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
+  parallel_for(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<size_t>(begin); node < static_cast<size_t>(end); ++node) {
       const auto first = rows.neighbours.begin() + rows.offsets[node], last = rows.neighbours.begin() + rows.offsets[node + 1];
       std::sort(first, last);
@@ -188,7 +188,7 @@ std::vector<int32_t> merge_duplicates(Rows& rows) {
   return counts;
 }
 
-// Merged rows of at least `wanted` edges, where that can be: in a small graph so many are duplicates that more must be drawn.
+// Merged rows of at least `wanted` edges, if possible: a small graph has so many duplicates that more must be drawn.
 Rows enough_rows(const Structure& structure, int64_t wanted, std::vector<int32_t>& counts) {
   constexpr int attempts = 5;
   const double expected = std::accumulate(structure.degree.begin(), structure.degree.end(), 0.0);
@@ -207,12 +207,12 @@ Rows enough_rows(const Structure& structure, int64_t wanted, std::vector<int32_t
   }
 }
 
-// Leaves each edge out by chance, both directions together, so that about `wanted` stay.
+// Drops edges at random, both directions together, so that about `wanted` remain.
 void thin(Rows& rows, std::vector<int32_t>& counts, int64_t wanted, uint64_t seed) {
   const int64_t there = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   if (there <= wanted) return;
   const auto limit = static_cast<uint64_t>(std::ldexp(static_cast<double>(wanted) / static_cast<double>(there), 53));
-  in_own_threads(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
+  parallel_for(static_cast<int64_t>(counts.size()), 1 << 12, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<size_t>(begin); node < static_cast<size_t>(end); ++node) {
       const auto first = rows.neighbours.begin() + rows.offsets[node];
       const auto left = std::remove_if(first, first + counts[node], [&](int32_t other) {
@@ -230,13 +230,13 @@ void make_products_edges(const ProductsNodes& nodes, const ProductsTree& tree, i
                          Graph& graph) {
   Structure structure{nodes, tree, seed, {}, {}};
   draw_degrees(structure);
-  weigh(structure);
+  set_weights(structure);
   std::vector<int32_t> counts;
   Rows rows = enough_rows(structure, directed_edges, counts);
   thin(rows, counts, directed_edges, seed);
   std::vector<int64_t> offsets = offsets_of(counts);
   std::vector<int32_t> neighbours(static_cast<size_t>(offsets.back()));
-  in_own_threads(nodes.size(), 1 << 14, [&](int64_t begin, int64_t end) {
+  parallel_for(nodes.size(), 1 << 14, [&](int64_t begin, int64_t end) {
     for (auto node = static_cast<size_t>(begin); node < static_cast<size_t>(end); ++node) {
       std::copy_n(rows.neighbours.begin() + rows.offsets[node], counts[node], neighbours.begin() + offsets[node]);
     }

@@ -8,8 +8,8 @@
 
 namespace l0gm {
 
-// A graph in which a node's degree is log-normal and each of its edges stays within one of its ranges, the node's share of each
-// level depending on who it is and how late; about `directed_edges` in all. Fills offsets, neighbours and `symmetric`.
+// A graph in which degrees are log-normal and each edge of a node stays within one of the node's ranges; the share of each level
+// depends on the node's class, rank and degree. About `directed_edges` in all. Fills offsets, neighbours and `symmetric`.
 void make_products_edges(const ProductsNodes& nodes, const ProductsTree& tree, int64_t directed_edges, uint64_t seed,
                          Graph& graph);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t attribute_count = 100;
 constexpr uint64_t draw_centres = 20, draw_communities = 21, draw_attributes = 22;
-// How loud class and community are in a node's attributes, beside noise of deviation 1.
+// Strength of class and community in a node's attributes, relative to noise of deviation 1.
 constexpr float centre_deviation = 0.285F, community_deviation = 0.12F;
 
 // Rows of standard normal numbers (Box-Muller, two numbers out of two), element (id, j) always the same.
@@ -38,19 +38,19 @@ std::vector<float> normal_rows(uint64_t key, int64_t rows) {
   return values;
 }
 
-// Attributes tell what a node looks like, and that tells less of late nodes (products_nodes.cpp).
+// Attributes depend on the apparent class, which is less often the label for late nodes (products_nodes.cpp).
 std::vector<float> make_attributes(const ProductsNodes& nodes, const ProductsTree& tree, uint64_t seed) {
   const std::vector<float> centres = normal_rows(draw_centres, products_classes);  // the same for every seed
   const std::vector<float> communities = normal_rows(mix_key(seed, draw_communities), tree.communities());
   std::vector<float> values(static_cast<size_t>(nodes.size() * attribute_count));
-  in_own_threads(nodes.size(), 1 << 10, [&](int64_t begin, int64_t end) {
+  parallel_for(nodes.size(), 1 << 10, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> ids(static_cast<size_t>(end - begin));
     std::iota(ids.begin(), ids.end(), begin);
     float* out = values.data() + begin * attribute_count;
     fill_normal(mix_key(seed, draw_attributes), ids.data(), end - begin, attribute_count, out);
     for (int64_t node = begin; node < end; ++node, out += attribute_count) {
       const auto i = static_cast<size_t>(node);
-      const float* centre = centres.data() + nodes.looks[i] * attribute_count;
+      const float* centre = centres.data() + nodes.apparent[i] * attribute_count;
       const float* offset = communities.data() + tree.community[i] * attribute_count;
       for (int64_t j = 0; j < attribute_count; ++j) out[j] += centre_deviation * centre[j] + community_deviation * offset[j];
     }

@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t draw_node = 1, label_likeness = 47;
+constexpr uint64_t draw_node = 1, draw_similar = 47;
 constexpr int64_t fewest_nodes = 100, most_nodes = 1'000'000'000;
-constexpr double early_strays = 0.085, test_strays = 0.09, test_strays_growth = 0.06;
-constexpr double late_class = 0.03,
-                 late_class_strays = 0.7;  // early nodes for each test node, under which a class is late (on average .107)
-constexpr int likenesses = 3;              // classes that nodes of a class may look like
+constexpr double early_mismatch = 0.085, test_mismatch = 0.09, test_mismatch_growth = 0.06;
+// A class is late if it has fewer early nodes per test node than this (the mean is .107).
+constexpr double late_class_ratio = 0.03, late_class_mismatch = 0.7;
+constexpr int similar_count = 3;  // classes that the nodes of a class may be mistaken for
 
 using ClassCounts = std::array<int32_t, products_classes>;
 constexpr std::array<ClassCounts, 3> class_counts = {
@@ -50,9 +50,9 @@ int32_t draw_from(const ClassCounts& counts, RandomStream& random) {
   return found;
 }
 
-// Parts of the real nodes, and their labels where the files are there.
+// Parts of the real nodes, and their labels where the files exist.
 struct RealNodes {
-  std::vector<int32_t> labels;  // empty: not known
+  std::vector<int32_t> labels;  // empty: unknown
   std::vector<uint8_t> parts;   // 0 train, 1 valid, 2 test
 };
 
@@ -102,39 +102,39 @@ RealNodes real_nodes(const std::string& folder, Graph& graph) {
   return nodes;
 }
 
-using Likeness = std::array<std::array<int32_t, likenesses>, products_classes>;
+using SimilarClasses = std::array<std::array<int32_t, similar_count>, products_classes>;
 
-// Large classes have the most look-alikes. The same for every seed.
-Likeness draw_likeness() {
-  Likeness like{};
-  for (size_t label = 0; label < like.size(); ++label) {
-    RandomStream random(label_likeness, label);
-    for (int32_t& other : like[label]) {
+// Classes that each class may be mistaken for, large ones with higher probability. The same for every seed.
+SimilarClasses draw_similar_classes() {
+  SimilarClasses similar{};
+  for (size_t label = 0; label < similar.size(); ++label) {
+    RandomStream random(draw_similar, label);
+    for (int32_t& other : similar[label]) {
       do other = draw_from(class_counts[0], random);
       while (other == static_cast<int32_t>(label));
     }
   }
-  return like;
+  return similar;
 }
 
-// Share of the nodes that are not what they look like. It grows with the rank, and is large in classes that hardly anybody sold
-// early: these two make test nodes hard.
-double stray_share(int32_t label, double rank) {
+// Share of the nodes whose apparent class is not their label. It grows with the rank, and is large in classes with few early
+// nodes: both make test nodes hard.
+double mismatch_share(int32_t label, double rank) {
   const auto c = static_cast<size_t>(label);
   const double early = class_counts[0][c] + class_counts[1][c], late = class_counts[2][c];
-  if (early < late_class * late) return late_class_strays;
-  return rank < products_early ? early_strays : test_strays + test_strays_growth * (rank - products_early);
+  if (early < late_class_ratio * late) return late_class_mismatch;
+  return rank < products_early ? early_mismatch : test_mismatch + test_mismatch_growth * (rank - products_early);
 }
 
-void share_out(const RealNodes& real, double scale, int64_t count, Graph& graph, std::vector<uint8_t>& part,
-               std::vector<int64_t>& stands_for) {
+void assign_parts(const RealNodes& real, double scale, int64_t count, Graph& graph, std::vector<uint8_t>& part,
+                  std::vector<int64_t>& original) {
   part.resize(static_cast<size_t>(count));
-  stands_for.resize(part.size());
+  original.resize(part.size());
   for (int64_t node = 0; node < count; ++node) {
     const auto place = static_cast<int64_t>((static_cast<double>(node) + 0.5) / scale);
     const auto i = static_cast<size_t>(node);
-    stands_for[i] = std::min(place, products_nodes - 1);
-    part[i] = real.parts[static_cast<size_t>(stands_for[i])];
+    original[i] = std::min(place, products_nodes - 1);
+    part[i] = real.parts[static_cast<size_t>(original[i])];
     (part[i] == 0 ? graph.train : part[i] == 1 ? graph.valid : graph.test).push_back(node);
   }
 }
@@ -150,22 +150,22 @@ ProductsNodes make_products_nodes(double scale, uint64_t seed, const std::string
   graph.nodes = static_cast<int64_t>(wanted);
   const RealNodes real = real_nodes(folder, graph);
   std::vector<uint8_t> part;
-  std::vector<int64_t> stands_for;
-  share_out(real, scale, graph.nodes, graph, part, stands_for);
+  std::vector<int64_t> original;
+  assign_parts(real, scale, graph.nodes, graph, part, original);
 
   ProductsNodes made;
   made.labels.resize(part.size());
-  made.looks.resize(part.size());
-  const Likeness like = draw_likeness();
-  in_own_threads(graph.nodes, 1 << 15, [&](int64_t begin, int64_t end) {
+  made.apparent.resize(part.size());
+  const SimilarClasses similar = draw_similar_classes();
+  parallel_for(graph.nodes, 1 << 15, [&](int64_t begin, int64_t end) {
     for (int64_t node = begin; node < end; ++node) {
       const auto i = static_cast<size_t>(node);
       RandomStream random(mix_key(seed, draw_node, i));
       const int32_t drawn = draw_from(class_counts[part[i]], random);
-      const int32_t label = real.labels.empty() ? drawn : real.labels[static_cast<size_t>(stands_for[i])];
+      const int32_t label = real.labels.empty() ? drawn : real.labels[static_cast<size_t>(original[i])];
       made.labels[i] = label;
-      const bool stray = random.uniform() < stray_share(label, made.rank(node));
-      made.looks[i] = stray ? like[static_cast<size_t>(label)][random.below(likenesses)] : label;
+      const bool mismatch = random.uniform() < mismatch_share(label, made.rank(node));
+      made.apparent[i] = mismatch ? similar[static_cast<size_t>(label)][random.below(similar_count)] : label;
     }
   });
   graph.labels = made.labels;

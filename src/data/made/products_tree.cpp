@@ -12,12 +12,12 @@ namespace {
 constexpr uint64_t draw_order = 10, draw_community = 11;
 constexpr int64_t smallest_community = 50, largest_community = 200;
 
-// Nodes sorted by kind (look, then label), by chance within a kind; the number of each node's kind beside it.
+// Pairs (key, node) sorted by kind (apparent class, then label), in random order within a kind; key >> 48 is the kind.
 std::vector<std::pair<uint64_t, int32_t>> sorted_by_kind(const ProductsNodes& nodes, uint64_t seed) {
   std::vector<std::pair<uint64_t, int32_t>> keyed(static_cast<size_t>(nodes.size()));
-  in_own_threads(nodes.size(), 1 << 15, [&](int64_t begin, int64_t end) {
+  parallel_for(nodes.size(), 1 << 15, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const auto kind = static_cast<uint64_t>(nodes.looks[i] * products_classes + nodes.labels[i]);
+      const auto kind = static_cast<uint64_t>(nodes.apparent[i] * products_classes + nodes.labels[i]);
       keyed[i] = {kind << 48 | mix_key(seed, draw_order, i) >> 16, static_cast<int32_t>(i)};
     }
   });
@@ -25,7 +25,7 @@ std::vector<std::pair<uint64_t, int32_t>> sorted_by_kind(const ProductsNodes& no
   return keyed;
 }
 
-// The size of a kind's next community. What would be left over as less than a community joins the last.
+// The size of a kind's next community. A remainder smaller than a community joins the last one.
 int64_t next_size(int64_t left, RandomStream& random) {
   const auto drawn = smallest_community + static_cast<int64_t>(random.below(largest_community - smallest_community + 1));
   return left - drawn < smallest_community ? left : drawn;

@@ -8,14 +8,14 @@
 
 namespace l0gm {
 
-// Nodes in an order in which those of a kind stand together, as a tree of ranges:
-//   all  >  same look  >  same look and label  >  community, some 50 to 200 nodes drawn by chance
+// Nodes ordered by kind (apparent class and label), as a tree of ranges:
+//   all  >  same apparent class  >  same kind  >  community, about 50 to 200 random nodes of a kind
 // Each node is in one range of every level.
 struct ProductsTree {
   static constexpr size_t levels = 4;
   std::vector<int32_t> order;      // place -> node
   std::vector<int32_t> community;  // node -> number of its community
-  // [level]: what range a community is in; where a range begins, and one more for the end of the last.
+  // [level]: the range that a community is in; where each range begins, followed by the end of the last.
   std::array<std::vector<int32_t>, levels> range_of_community;
   std::array<std::vector<int64_t>, levels> begins;
 

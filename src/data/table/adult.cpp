@@ -47,7 +47,7 @@ std::vector<int64_t> read_rows(const fs::path& path, int64_t limit, int64_t offs
   return rows;
 }
 
-// False when none of the three files is there.
+// False when none of the three files exists.
 bool read_fixed_split(TableDataset& dataset, const std::string& folder, const std::string& protocol, int64_t split) {
   const CatalogueEntry& entry = catalogue_entry("adult");
   const std::array<std::string, 3> names = {"train", "valid", "test"};

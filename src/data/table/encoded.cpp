@@ -9,22 +9,29 @@
 
 #include "base/text.h"
 #include "data/table/fit.h"
+#include "data/table/labels.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
 
 std::vector<int64_t> match_columns(const std::vector<std::string>& names, const Schema& schema) {
+  std::vector<std::string> wanted;
+  for (const Column& column : schema.columns) wanted.push_back(column.name);
+  return match_columns(names, wanted);
+}
+
+std::vector<int64_t> match_columns(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
   std::unordered_map<std::string_view, int64_t> where;
   for (size_t i = 0; i < names.size(); ++i) where.emplace(names[i], static_cast<int64_t>(i));
   std::vector<int64_t> result;
-  result.reserve(schema.columns.size());
-  for (const Column& column : schema.columns) {
-    const auto found = where.find(column.name);
+  result.reserve(wanted.size());
+  for (const std::string& column : wanted) {
+    const auto found = where.find(column);
     if (found == where.end()) {
       throw UserError(
           fmt::format("column '{}', which the model was trained with, is not in the table; it has: {}.{} "
                       "Add the column or correct its name in the header.",
-                      column.name, list_some(names), did_you_mean(column.name, names)));
+                      column, list_some(names), did_you_mean(column, names)));
     }
     result.push_back(found->second);
   }
@@ -80,7 +87,7 @@ std::vector<double> ranked_slopes(const EncodedTable& table, int64_t slot) {
 
 std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& schema) {
   if (table.code_slots != schema.code_slots() || table.slope_slots != schema.slope_slots()) {
-    throw std::logic_error("count_fields: another schema's table");
+    throw std::logic_error("count_fields: the table was encoded with another schema");
   }
   std::vector<FieldCounts> counts(schema.fields.size());
   for (size_t f = 0; f < counts.size(); ++f) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text_table.h"
-#include "encode/table/schema.h"
+#include "encode/table/row_encoder.h"
 
 namespace l0gm {
 
@@ -19,17 +19,19 @@ struct EncodedTable {
   int64_t rows() const { return static_cast<int64_t>(row_numbers.size()); }
 };
 
-// For each column of the schema, where it is in a table with these column names. Other orders and further columns are fine;
+// For each column of the schema, its position in a table with these column names. The order is free, further columns are ignored;
 // an absent column is a UserError that names it and the nearest present name.
 std::vector<int64_t> match_columns(const std::vector<std::string>& names, const Schema& schema);
+std::vector<int64_t> match_columns(const std::vector<std::string>& names, const std::vector<std::string>& wanted);
 
-// With labels: a label that is missing or no class of the schema is a UserError that names the row. Adds to `counts` when given.
+// With labels: a label that is missing or not a class of the schema is a UserError that names the row. Adds to `counts` when
+// given.
 EncodedTable encode_rows(const TextTable& table, const RowEncoder& encoder, const std::vector<int64_t>& rows, bool with_labels,
                          RowEncoder::Counts* counts = nullptr);
 
-// How often each code of a field occurs and the sum of its slopes: what it takes to give codes that training never saw
-// (a missing value, a rare category) the mean training embedding. Fields with several slots count each by its weight, the slope;
-// statistics have no codes.
+// How often each code of a field occurs and the sum of its slopes. Codes that do not occur in training (a missing value, a rare
+// category) get the mean training embedding, which is computed from these. Fields with several slots count each by its weight,
+// the slope; statistics have no codes.
 struct FieldCounts {
   std::vector<double> count, slope_sum;  // per code
   std::vector<double> slopes;            // periodic: up to 256 training slopes at evenly spaced ranks; else empty

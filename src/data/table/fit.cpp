@@ -9,9 +9,10 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "data/table/column_request.h"
 #include "data/table/fit_categories.h"
 #include "data/table/fit_numeric.h"
-#include "data/table/wishes.h"
+#include "data/table/labels.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::string_view constant_column = "it has one value in the training rows";
 constexpr std::string_view empty_column = "all its training values are missing";
-constexpr size_t fewest_identifiers = 10;  // fewer texts can all differ by chance
+constexpr size_t fewest_identifiers = 10;  // fewer texts may all differ by coincidence
 
 Cells present_cells(const TextTable& table, int64_t column, const std::vector<int64_t>& rows, const MissingMarks& marks) {
   Cells cells;
@@ -37,16 +38,16 @@ Cells present_cells(const TextTable& table, int64_t column, const std::vector<in
   return cells;
 }
 
-// Fits one column; what it makes of it is in `column` and `fields`, or `left_out` says why it is no input.
 // Texts seen less often than this are rare unless the user says otherwise: a thousandth of the rows, at most 10.
 int64_t rare_below(const Cells& cells) {
   const auto rows = static_cast<int64_t>(cells.texts.size()) + cells.missing;
   return std::clamp<int64_t>(rows / 1000, 1, 10);
 }
 
+// Fits one column. The result is in `column` and `fields`; or `left_out` is the reason why the column is not used.
 struct ColumnFit {
   const std::string& name;
-  const Wish& wish;
+  const ColumnRequest& request;
   const TableOptions& options;
   const MissingMarks& marks;
   Cells cells;
@@ -62,9 +63,9 @@ struct ColumnFit {
 
 void ColumnFit::fit() {
   column.name = name;
-  column.missing_marks = wish.options.missing;
+  column.missing_marks = request.options.missing;
   std::optional<std::vector<double>> numbers;
-  if (wish.type.empty() || wish.type == "numeric") numbers = sorted_numbers(name, cells, wish.type == "numeric");
+  if (request.type.empty() || request.type == "numeric") numbers = sorted_numbers(name, cells, request.type == "numeric");
   if (cells.texts.empty() || (numbers && numbers->empty())) {
     left_out = empty_column;
     return;
@@ -74,10 +75,10 @@ void ColumnFit::fit() {
     left_out = constant_column;
     return;
   }
-  if (numbers && wish.type.empty() && (distinct == 1 || (distinct == 2 && all_whole(*numbers))))
-    numbers.reset();  // a flag, no quantity
-  column.type = numbers ? ColumnType::numeric : wish.type == "multi" ? ColumnType::multi : ColumnType::categorical;
-  check_wish(name, wish, column.type, options);
+  if (numbers && request.type.empty() && (distinct == 1 || (distinct == 2 && all_whole(*numbers))))
+    numbers.reset();  // a flag, not a quantity
+  column.type = numbers ? ColumnType::numeric : request.type == "multi" ? ColumnType::multi : ColumnType::categorical;
+  check_column_request(name, request, column.type, options);
   column.missing = cells.missing;
   if (numbers) {
     fit_numbers(*numbers);
@@ -89,9 +90,9 @@ void ColumnFit::fit() {
 }
 
 void ColumnFit::fit_numbers(const std::vector<double>& sorted) {
-  fit_numeric(column, fields.emplace_back(), sorted, wish, options.bins);
-  const int64_t min_count = min_count_of(wish, options, 1);
-  const ExactValues mode = exact_values_of(wish, options);
+  fit_numeric(column, fields.emplace_back(), sorted, request, options.bins);
+  const int64_t min_count = min_count_of(request, options, 1);
+  const ExactValues mode = exact_values_of(request, options);
   std::vector<double> exact = exact_values(name, sorted, mode, min_count, options.max_categories);
   if (exact.empty()) {
     if (mode == ExactValues::on) {
@@ -109,22 +110,23 @@ void ColumnFit::fit_texts() {
   const CategoryCounts counts = count_categories(cells.texts);
   if (counts.size() == 1 && cells.missing == 0) {
     left_out = constant_column;
-  } else if (wish.type.empty() && counts.size() == cells.texts.size() && counts.size() >= fewest_identifiers) {
+  } else if (request.type.empty() && counts.size() == cells.texts.size() && counts.size() >= fewest_identifiers) {
     left_out = fmt::format(
         "its {} training values are all different, as an identifier's are; set data.types.{} = \"categorical\" or "
         "columns.{}.hash_buckets to keep it",
         with_thousands(static_cast<int64_t>(counts.size())), name, name);
-  } else if (wish.options.hash_buckets > 0) {
+  } else if (request.options.hash_buckets > 0) {
     Field& field = fields.emplace_back();
     field.kind = FieldKind::hashed;
-    field.buckets = wish.options.hash_buckets;
+    field.buckets = request.options.hash_buckets;
   } else {
-    fit_categorical(name, fields.emplace_back(), counts, min_count_of(wish, options, rare_below(cells)), options.max_categories);
+    fit_categorical(name, fields.emplace_back(), counts, min_count_of(request, options, rare_below(cells)),
+                    options.max_categories);
   }
 }
 
 void ColumnFit::fit_values() {
-  const MultiCounts values = count_values(cells.texts, separator_of(wish), marks);
+  const MultiCounts values = count_values(cells.texts, separator_of(request), marks);
   column.missing += static_cast<int64_t>(cells.texts.size()) - values.cells;
   const bool always_the_same =
       std::all_of(values.counts.begin(), values.counts.end(), [&](const auto& entry) { return entry.second == values.cells; });
@@ -134,12 +136,12 @@ void ColumnFit::fit_values() {
     left_out = constant_column;
   } else {
     Field& field = fields.emplace_back();
-    field.separator = separator_of(wish);
-    fit_multi(name, field, values, min_count_of(wish, options, rare_below(cells)), options.max_categories);
+    field.separator = separator_of(request);
+    fit_multi(name, field, values, min_count_of(request, options, rare_below(cells)), options.max_categories);
   }
 }
 
-// Adds the column and its fields to the schema. `taken`: names that a further field must not have.
+// Adds the column and its fields to the schema. `taken`: names already in use.
 void add_column(Schema& schema, ColumnFit& fit, std::unordered_set<std::string>& taken) {
   std::string name = fit.name;
   for (Field& field : fit.fields) {
@@ -163,7 +165,7 @@ void check_names(const std::vector<std::string>& names, const std::string& label
   if (column_options.contains(label) || (type != types.end() && type->second != "categorical")) {
     throw UserError(
         fmt::format("column '{}' is the label: it takes no column options and is always categorical. "
-                    "Take it out of columns and data.types.",
+                    "Remove it from columns and data.types.",
                     label));
   }
 }
@@ -199,10 +201,10 @@ Schema fit_schema(const TextTable& table, int64_t label_column, const std::vecto
   for (int64_t column = 0; column < table.columns(); ++column) {
     const std::string& name = table.names()[static_cast<size_t>(column)];
     if (column == label_column) continue;
-    const Wish wish = wish_for(name, column_options, types);
-    if (wish.type == "ignore") continue;
-    const MissingMarks marks(schema.missing_marks, wish.options.missing);
-    ColumnFit fit{name, wish, options, marks, present_cells(table, column, training_rows, marks)};
+    const ColumnRequest request = column_request(name, column_options, types);
+    if (request.type == "ignore") continue;
+    const MissingMarks marks(schema.missing_marks, request.options.missing);
+    ColumnFit fit{name, request, options, marks, present_cells(table, column, training_rows, marks)};
     fit.fit();
     if (fit.left_out.empty()) {
       add_column(schema, fit, taken);
@@ -216,6 +218,13 @@ Schema fit_schema(const TextTable& table, int64_t label_column, const std::vecto
         "Check the file, its delimiter and data.types.");
   }
   return schema;
+}
+
+int64_t find_column(const std::vector<std::string>& names, std::string_view name, std::string_view what) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return found - names.begin();
+  throw UserError(
+      fmt::format("{} '{}' is not in the table; it has: {}.{}", what, name, list_some(names), did_you_mean(name, names)));
 }
 
 }  // namespace l0gm

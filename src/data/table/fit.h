@@ -13,7 +13,7 @@
 
 namespace l0gm {
 
-// Learns from the training rows, and from nothing else, how rows become codes. The result does not depend on the rows' order.
+// Fits the schema, which defines how rows become codes, to the training rows only. The result does not depend on their order.
 // Types, unless given: numeric when every non-missing cell is a number, except whole numbers with at most two different values;
 // everything else is categorical. Left out with a warning: a column of one value, one of missing values only, and, unless its
 // type is given, one of ten or more texts that are all different (an identifier).
@@ -25,15 +25,6 @@ namespace l0gm {
 Schema fit_schema(const TextTable& table, int64_t label_column, const std::vector<int64_t>& training_rows,
                   const TableOptions& options, const std::map<std::string, ColumnOptions>& column_options,
                   const std::map<std::string, std::string>& types);
-
-// The distinct labels of some rows: in order of their number when all are numbers, else of their text.
-std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_column,
-                                          std::span<const std::string> missing_marks, std::span<const int64_t> rows);
-
-// UserError when a label of these rows is missing or not among the classes of training. `part` ("validation", "test", "") is for
-// the message.
-void check_labels(const TextTable& table, int64_t label_column, const std::vector<std::string>& classes,
-                  std::span<const std::string> missing_marks, std::span<const int64_t> rows, std::string_view part);
 
 // Index of `name`, or a UserError "<what> 'name' is not in the table; …" with the nearest name.
 int64_t find_column(const std::vector<std::string>& names, std::string_view name, std::string_view what);

@@ -13,9 +13,10 @@
 namespace l0gm {
 namespace {
 
-constexpr int64_t most_fitted_slots = 64;  // every row carries them all
+constexpr int64_t most_fitted_slots = 64;  // every row stores all of them
 
-std::vector<std::pair<std::string_view, int64_t>> kept_by_falling_count(const CategoryCounts& counts, int64_t min_count) {
+// Values seen at least `min_count` times, by descending count (ties: by text).
+std::vector<std::pair<std::string_view, int64_t>> frequent_values(const CategoryCounts& counts, int64_t min_count) {
   std::vector<std::pair<std::string_view, int64_t>> kept;
   for (const auto& entry : counts) {
     if (entry.second >= min_count) kept.push_back(entry);
@@ -34,7 +35,7 @@ CategoryCounts count_categories(const std::vector<std::string_view>& texts) {
 }
 
 void fit_categorical(const std::string& name, Field& field, const CategoryCounts& counts, int64_t min_count, int64_t most) {
-  const auto kept = kept_by_falling_count(counts, min_count);
+  const auto kept = frequent_values(counts, min_count);
   if (static_cast<int64_t>(kept.size()) > most) {
     log_info(
         fmt::format("column '{}' has {} categories in the training rows, more than table.max_categories = {}: "
@@ -66,7 +67,7 @@ MultiCounts count_values(const std::vector<std::string_view>& texts, char separa
 }
 
 void fit_multi(const std::string& name, Field& field, const MultiCounts& values, int64_t min_count, int64_t most) {
-  const auto kept = kept_by_falling_count(values.counts, min_count);
+  const auto kept = frequent_values(values.counts, min_count);
   const size_t size = std::min(kept.size(), static_cast<size_t>(most));
   if (size < kept.size()) {
     log_warning(

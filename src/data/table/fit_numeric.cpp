@@ -27,15 +27,14 @@ void each_distinct(std::span<const double> sorted, const Visit& visit) {
 
 }  // namespace
 
-// The cells as sorted numbers, not-a-number counted as missing; nothing when a cell is no number and none is demanded.
-std::optional<std::vector<double>> sorted_numbers(const std::string& name, Cells& cells, bool demanded) {
+std::optional<std::vector<double>> sorted_numbers(const std::string& name, Cells& cells, bool required) {
   std::vector<double> values;
   values.reserve(cells.texts.size());
   std::optional<size_t> infinite;
   for (size_t i = 0; i < cells.texts.size(); ++i) {
     const auto value = parse_double(cells.texts[i]);
     if (!value) {
-      if (!demanded) return std::nullopt;
+      if (!required) return std::nullopt;
       throw UserError(
           fmt::format("data row {}, column '{}': '{}' is not a number though the column is to be numeric. "
                       "Correct it, or add it to columns.{}.missing.",
@@ -65,8 +64,8 @@ int count_distinct(std::span<const double> sorted) {
   return count;
 }
 
-void fit_numeric(Column& column, Field& field, std::span<const double> sorted, const Wish& wish, int64_t table_bins) {
-  // Long double and sorted order: no overflow, and the same bits whatever the order of the rows was.
+void fit_numeric(Column& column, Field& field, std::span<const double> sorted, const ColumnRequest& request, int64_t table_bins) {
+  // Long double and sorted order: no overflow, and the same bits for any order of the rows.
   long double sum = 0, squares = 0;
   for (const double value : sorted) sum += value;
   const long double mean = sum / static_cast<long double>(sorted.size());
@@ -75,14 +74,14 @@ void fit_numeric(Column& column, Field& field, std::span<const double> sorted, c
   column.high = sorted.back();
   column.deviation = static_cast<double>(std::sqrt(squares / static_cast<long double>(sorted.size())));
   column.integral = all_whole(sorted);
-  const bool periodic = wish.options.encoding == "periodic";
-  if (periodic || wish.options.encoding == "plain" || column.low == column.high) {
+  const bool periodic = request.options.encoding == "periodic";
+  if (periodic || request.options.encoding == "plain" || column.low == column.high) {
     field.kind = periodic ? FieldKind::periodic : FieldKind::plain;
     field.mean = static_cast<double>(mean);
     field.deviation = column.deviation > 0 ? column.deviation : 1.0;
   } else {
     field.kind = FieldKind::piecewise;
-    field.edges = quantile_edges(sorted, wish.options.bins > 0 ? wish.options.bins : table_bins);
+    field.edges = quantile_edges(sorted, request.options.bins > 0 ? request.options.bins : table_bins);
   }
 }
 

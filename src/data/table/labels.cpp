@@ -1,3 +1,5 @@
+#include "data/table/labels.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "data/table/fit.h"
+#include "encode/table/schema.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -13,7 +15,7 @@ namespace {
 
 void refuse_missing_label(const TextTable& table, int64_t label_column, int64_t row) {
   throw UserError(
-      fmt::format("data row {}: the label '{}' is missing (found '{}'). Fill it in or take the row out; if it is "
+      fmt::format("data row {}: the label '{}' is missing (found '{}'). Fill it in or remove the row; if it is "
                   "meant as a class, give the class another name.",
                   row + 1, table.names()[static_cast<size_t>(label_column)], table.cell(row, label_column)));
 }
@@ -56,17 +58,10 @@ void check_labels(const TextTable& table, int64_t label_column, const std::vecto
     const std::string where = part.empty() ? "" : fmt::format(" ({})", part);
     throw UserError(
         fmt::format("data row {}{}: the label '{}' is '{}', a class that the training rows do not have; they have: "
-                    "{}.{} Correct it, or take rows of that class into training.",
+                    "{}.{} Correct it, or add rows of that class to the training rows.",
                     row + 1, where, table.names()[static_cast<size_t>(label_column)], label, list_some(classes),
                     did_you_mean(label, classes)));
   }
-}
-
-int64_t find_column(const std::vector<std::string>& names, std::string_view name, std::string_view what) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return found - names.begin();
-  throw UserError(
-      fmt::format("{} '{}' is not in the table; it has: {}.{}", what, name, list_some(names), did_you_mean(name, names)));
 }
 
 }  // namespace l0gm

@@ -10,20 +10,20 @@
 #include "data/table/table_dataset.h"
 #include "encode/table/schema.h"
 
-// Damaged copies of test rows, the same for every method: models of ours and of others read the same files.
+// Perturbed copies of test rows. They do not depend on the model, so that all methods are compared on the same files.
 namespace l0gm {
 
 // Perturbs the columns of the schema and no others: not the label, nor columns that are left out. What is drawn for a cell
 // depends on (seed, condition, row number, column name) and on nothing else.
 class Perturber {
  public:
-  // `names`: of the columns of the table whose rows will come.
+  // `names`: column names of the table whose rows are perturbed.
   Perturber(const Schema& schema, const std::vector<std::string>& names, Perturbation perturbation, uint64_t seed);
   void apply(int64_t row, std::vector<std::string>& cells) const;
 
  private:
   struct Place {
-    size_t cell;  // where the column is in the table
+    size_t cell;  // position of the column in the table
     Column column;
     MissingMarks marks;
     uint64_t key;
@@ -38,7 +38,7 @@ class Perturber {
 };
 
 // Some rows of a table as CSV: first column `row`, the row's number, then the table's columns; perturbed when a perturber is
-// given. Makes the folder when needed, streams, writes the whole file or none, and returns its SHA-256. A table that has a
+// given. Creates the folder when needed, streams, writes the file atomically, and returns its SHA-256. A table that has a
 // column `row` of its own is a UserError.
 std::string write_numbered_rows(const TextTable& table, const std::vector<int64_t>& rows, const std::filesystem::path& path,
                                 const Perturber* perturber = nullptr);

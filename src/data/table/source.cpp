@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An option that would have no effect is a misunderstanding, and not to be passed over in silence. Numbers do not know whether
-// somebody named them: one that is not the default was named, and the default spelled out does no harm.
+// An option that has no effect is refused, not ignored. A number counts as set when it is not the default: a default that is
+// spelled out does no harm.
 template <class Number>
 void refuse_number(std::string_view key, Number value, Number standard, const std::string& reason) {
   if (value == standard) return;
@@ -40,7 +40,7 @@ void refuse_shares(const DataOptions& options, const std::string& reason) {
   refuse_number("split.test", options.split.test, standard.test, reason);
 }
 
-// Made data follow data.rows and data.split.seed; their split is their own.
+// Made data use data.rows and data.split.seed, but define their own split.
 void refuse_unused_numbers(const DataOptions& options, bool made) {
   const std::string own_split = fmt::format("data.source = \"{}\" brings its own split", options.source);
   refuse_shares(options, own_split);
@@ -51,7 +51,7 @@ void refuse_unused_numbers(const DataOptions& options, bool made) {
                             options.source));
 }
 
-// What an own table does not draw needs no shares and no seed.
+// Parts of an own table that are not drawn need no shares and no seed.
 void refuse_unused_numbers_of_own(const DataOptions& options) {
   const SplitOptions standard;
   refuse_number("rows", options.rows, DataOptions().rows,
@@ -86,7 +86,7 @@ void refuse_own_options(const DataOptions& options, std::string_view label) {
   if (options.label != label) refuse("label", options.label);
 }
 
-// Where each of the table's columns stands in a further file.
+// The position of each of the table's columns in a further file.
 std::vector<size_t> match_columns(const std::vector<std::string>& wanted, const std::vector<std::string>& found,
                                   const fs::path& first, const fs::path& path) {
   std::vector<size_t> order;
@@ -101,14 +101,14 @@ std::vector<size_t> match_columns(const std::vector<std::string>& wanted, const 
   }
   for (const std::string& name : found) {
     if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) continue;
-    throw UserError(
-        fmt::format("{} has a column '{}', which {} has not; that one has: {}.{} Files of one dataset need the same columns.",
-                    path.string(), name, first.string(), list_some(wanted), did_you_mean(name, wanted)));
+    throw UserError(fmt::format(
+        "{} has a column '{}', which {} does not have; that one has: {}.{} Files of one dataset need the same columns.",
+        path.string(), name, first.string(), list_some(wanted), did_you_mean(name, wanted)));
   }
   return order;
 }
 
-// Reads a file behind the table's rows; the first one gives the columns.
+// Appends the rows of a file to the table; the first file defines the columns.
 std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, char delimiter) {
   CsvOptions csv;
   csv.delimiter = delimiter;
@@ -155,7 +155,7 @@ TextTable without_column(const TextTable& table, int64_t column) {
   return rest;
 }
 
-// The column that tells the split is no feature: a test row would give itself away. It leaves the table.
+// The split column is not a feature, since it would reveal the part of a row: it is removed from the table.
 void apply_split_column(TableDataset& dataset, const DataOptions& options) {
   if (!options.valid.empty() || !options.test.empty()) {
     throw UserError(
@@ -181,7 +181,7 @@ void apply_split_column(TableDataset& dataset, const DataOptions& options) {
   dataset.label -= column < dataset.label ? 1 : 0;
 }
 
-// Validation and test rows come from their own files where given; the others are drawn from the training file's rows.
+// Validation and test rows come from their own files where given; otherwise they are drawn from the training file's rows.
 void split_by_files(TableDataset& dataset, const DataOptions& options, std::vector<int64_t> train, char delimiter) {
   if (!options.valid.empty()) dataset.valid = append_file(dataset, options.valid, delimiter);
   if (!options.test.empty()) dataset.test = append_file(dataset, options.test, delimiter);
@@ -237,7 +237,7 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
   }
   const CatalogueEntry& entry = catalogue_entry(options.source);
   if (entry.modality != "table")
-    throw UserError(fmt::format("data.source = \"{}\" is a {}, and a table is wanted here", entry.name, entry.modality));
+    throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a table", entry.name, entry.modality));
   for (const auto& [key, value] : {std::pair("graph", options.graph),
                                    {"edges", options.edges},
                                    {"features", options.features},
@@ -270,9 +270,9 @@ char delimiter_of(const DataOptions& options) {
   const bool unusable = delimiter == '"' || delimiter == '\n' || delimiter == '\r' ||
                         static_cast<unsigned char>(delimiter) >= 0x80 || delimiter == 0;
   if (options.delimiter.size() != 1 || unusable) {
-    throw UserError(fmt::format(
-        "data.delimiter is '{}', wanted one ASCII character that is no quote and no line break, such as , ; | or \\t.",
-        options.delimiter));
+    throw UserError(
+        fmt::format("data.delimiter is '{}', wanted one ASCII character other than a quote or line break, such as , ; | or \\t.",
+                    options.delimiter));
   }
   return delimiter;
 }
@@ -288,7 +288,7 @@ Schema export_table(const TableDataset& dataset, const TableOptions& options,
                     const fs::path& folder) {
   Schema schema = fit_schema(dataset.table, dataset.label, dataset.train, options, column_options, types);
   std::error_code ignored;
-  fs::remove(folder / "perturbed.json", ignored);  // an earlier export's copies are not of these rows
+  fs::remove(folder / "perturbed.json", ignored);  // perturbed copies of an earlier export are not of these rows
   export_split(dataset, folder);
   write_split_json(schema, folder);
   return schema;

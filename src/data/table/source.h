@@ -19,13 +19,13 @@ TableDataset load_table(const DataOptions& options, int64_t seed);
 // train.csv, valid.csv and test.csv for peers: first column `row`, the row's number in the dataset, then the table's columns.
 void export_split(const TableDataset& dataset, const std::filesystem::path& folder);
 
-// The same and split.json beside them: label, classes, and which columns are used as what. That follows from the schema, which is
-// fitted to the training rows as a run does it, and returned.
+// The same and split.json beside them: label, classes, and which columns are used as what. That is derived from the schema, which
+// is fitted to the training rows as in a run, and returned.
 Schema export_table(const TableDataset& dataset, const TableOptions& options,
                     const std::map<std::string, ColumnOptions>& column_options, const std::map<std::string, std::string>& types,
                     const std::filesystem::path& folder);
 
-// The user's data.delimiter, or the source's own.
+// The user's data.delimiter, or the default of the source.
 char delimiter_of(const DataOptions& options);
 
 }  // namespace l0gm

@@ -22,10 +22,10 @@ namespace l0gm {
 namespace {
 
 constexpr size_t folds = statistic_folds;
-// Below it a field's spread is little but the noise of leaving out folds, which standardising would blow up.
+// A smaller spread is mostly noise of leaving out folds, which standardising would amplify.
 constexpr double least_deviation = 0.2;
 constexpr uint64_t fold_seed = 0x666F6C64;
-constexpr int64_t most_class_counts = 100'000'000;  // of all statistics together; a schema of 800 MB serves nobody
+constexpr int64_t most_class_counts = 100'000'000;  // of all statistics together: 800 MB of schema
 
 struct Training {
   Training(const Schema& schema, const EncodedTable& rows);
@@ -41,7 +41,8 @@ Training::Training(const Schema& schema, const EncodedTable& rows)
     throw std::logic_error("statistics: rows with labels are needed");
   if (rows.code_slots != schema.code_slots()) throw std::logic_error("statistics: the rows were encoded with another schema");
   for (const int32_t label : rows.labels) {
-    if (label < 0 || static_cast<size_t>(label) >= classes) throw std::logic_error("statistics: a label that is no class");
+    if (label < 0 || static_cast<size_t>(label) >= classes)
+      throw std::logic_error("statistics: a label is not a class of the schema");
   }
   fold.reserve(rows.row_numbers.size());
   for (const int64_t number : rows.row_numbers) fold.push_back(static_cast<uint8_t>(statistic_fold(number)));
@@ -80,8 +81,8 @@ void count_keys(const Training& training, const Groups& groups, Visit visit) {
   }
 }
 
-// What the key of a field tells of the label, in nats (statistics.h). Summed by key, fold and class: in any order of rows the
-// same bits.
+// Estimated mutual information of a field's key with the label, in nats (statistics.h). Summed by key, fold and class: the
+// same bits in any order of rows.
 double information(const Schema& schema, const Training& training, int64_t field) {
   std::vector<double> prior;
   for (size_t c = 0; c < training.classes; ++c) prior.push_back(prior_of_class(schema, static_cast<int64_t>(c)));
@@ -102,13 +103,13 @@ double information(const Schema& schema, const Training& training, int64_t field
   return sum / static_cast<double>(training.table.rows());
 }
 
-// The values of a field in the order of rows, each as the number of those different from it that came before: equal for two
-// columns exactly when their values map one to one.
+// The values of a field by row, each replaced by the order of its first occurrence: equal for two columns exactly when their
+// values map one to one.
 std::vector<int32_t> partition(const Training& training, int64_t field) {
   const auto slot = static_cast<size_t>(training.slots[static_cast<size_t>(field)]);
   const auto width = static_cast<size_t>(training.table.code_slots);
   std::vector<int32_t> parts(static_cast<size_t>(training.table.rows()));
-  KeyPlaces places;
+  KeyIndex places;
   for (size_t row = 0; row < parts.size(); ++row) parts[row] = places.insert(training.table.codes[row * width + slot]);
   return parts;
 }
@@ -120,7 +121,7 @@ std::vector<int64_t> key_fields(const Schema& schema, const Training& training) 
     if (schema.fields[f].is_lookup()) first[static_cast<size_t>(schema.fields[f].column)] = static_cast<int64_t>(f);
   }
   std::vector<int64_t> kept;
-  std::unordered_multimap<uint64_t, int64_t> by_hash;  // so that a thousand columns are not compared each with each
+  std::unordered_multimap<uint64_t, int64_t> by_hash;  // avoids comparing all pairs of a thousand columns
   for (const int64_t field : first) {
     if (field < 0) continue;
     const std::vector<int32_t> parts = partition(training, field);
@@ -140,11 +141,11 @@ std::vector<int64_t> fields_to_pair(const Schema& schema, const Training& traini
   size_t wanted = 1;
   while (wanted < fields.size() && static_cast<int64_t>((wanted + 1) * wanted / 2) <= max_pairs) ++wanted;
   if (wanted >= fields.size()) return fields;
-  std::vector<double> told;
-  for (const int64_t field : fields) told.push_back(information(schema, training, field));
+  std::vector<double> information_of;
+  for (const int64_t field : fields) information_of.push_back(information(schema, training, field));
   std::vector<size_t> order(fields.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return told[a] > told[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return information_of[a] > information_of[b]; });
   order.resize(wanted);
   std::sort(order.begin(), order.end());
   std::vector<int64_t> chosen;
@@ -179,7 +180,7 @@ void add_fields(Schema& schema) {
     std::string key = column_name(statistic.first);
     if (statistic.second >= 0) key += " x " + column_name(statistic.second);
     const auto add = [&](std::string name, int64_t of_class) {
-      while (!names.insert(name).second) name += '\'';  // columns may be called anything, also "a x b"
+      while (!names.insert(name).second) name += '\'';  // a column may itself be called "a x b"
       Field field;
       field.name = std::move(name);
       field.column = column_of(statistic.first);
@@ -212,7 +213,7 @@ struct Cells {
   std::vector<size_t> of_row;  // the cell of each training row
 };
 
-// Rows encoded later are counted in all folds; nine of ten would stand out from them wherever counts differ little.
+// Rows encoded later are counted in all folds: scales counts of nine folds up to ten, so that both have the same distribution.
 int64_t as_if_all_folds(int64_t rows) { return std::llround(static_cast<double>(rows) * folds / (folds - 1)); }
 
 Cells out_of_fold(const Schema& schema, const Training& training, const Groups& groups, std::span<const Field> fields) {
@@ -240,7 +241,7 @@ Cells out_of_fold(const Schema& schema, const Training& training, const Groups& 
   return cells;
 }
 
-// Mean and deviation over training rows, summed by cell: in any order of rows the same bits.
+// Mean and deviation over training rows, summed by cell: the same bits in any order of rows.
 void fit_scale(const Cells& cells, std::span<Field> fields) {
   const auto rows = static_cast<double>(cells.of_row.size());
   for (size_t f = 0; f < fields.size(); ++f) {
@@ -265,7 +266,7 @@ void write_slopes(const Cells& cells, std::span<const Field> fields, size_t firs
   }
 }
 
-// Makes room for further slopes behind those of each row.
+// Appends room for further slopes to each row.
 void widen_slopes(EncodedTable& table, int64_t slots) {
   if (table.slope_slots == slots) return;
   if (table.slope_slots != table.code_slots) throw std::logic_error("statistics: the rows have slopes of another schema");
@@ -283,7 +284,7 @@ void check_size(const Schema& schema) {
     sum += static_cast<int64_t>(statistic.keys.size()) * schema.tracked_classes();
   if (sum <= most_class_counts) return;
   throw UserError(
-      fmt::format("table.statistics: {} classes of so many values make more than {} counts. "
+      fmt::format("table.statistics: {} classes times all values make more than {} counts. "
                   "Set table.max_pairs lower or table.statistics to columns or none, or raise table.min_count.",
                   schema.classes.size(), most_class_counts));
 }
@@ -293,7 +294,7 @@ void fill(const Schema& schema, EncodedTable& train, Schema* fit) {
   widen_slopes(train, schema.slope_slots());
   const Training training(schema, train);
   for (size_t begin = 0, end = 0; begin < schema.fields.size(); begin = end) {
-    const int64_t index = schema.fields[begin].statistic;  // a statistic's fields lie side by side
+    const int64_t index = schema.fields[begin].statistic;  // the fields of a statistic are adjacent
     for (end = begin + 1; end < schema.fields.size() && schema.fields[end].statistic == index;) ++end;
     if (index < 0) continue;
     const Statistic& statistic = schema.statistics[static_cast<size_t>(index)];

@@ -9,13 +9,13 @@
 namespace l0gm {
 
 // Adds the target statistics that `options` ask for to a schema, from encoded training rows with labels, and their slopes to
-// these rows; counts class_rows anew. A training row's own statistics leave out its fold (one of ten, by row number), so that no
+// these rows; recomputes class_rows. A training row's own statistics leave out its fold (one of ten, by row number), so that no
 // row sees its own label; prior, mean and deviation are those of all training rows, one number for every row. Rows encoded later
 // get the statistics of all training rows. The schema does not depend on the rows' order. Single columns: each that has a
 // categorical, exact or hashed field (the first such field is the key), but one whose values map one to one to an earlier
-// column's. Pairs: of these columns, those that tell most of the label first, as many columns as `max_pairs` allows. What a
-// column tells is its mutual information with the label as rows outside the fold estimate it: the mean of log(share of the row's
-// class among its key, smoothed) - log(prior). So a column of many values does not win by chance. Fields: two classes: log odds
+// column's. Pairs: of these columns, the most informative ones, as many columns as `max_pairs` allows. A column's
+// information is its mutual information with the label, estimated out of fold: the mean of log(share of the row's class among its
+// key, smoothed) - log(prior). So a column of many values does not win by overfitting. Fields: two classes: log odds
 // of class 1, then log(1 + rows); more classes: log odds of each (of the 20 most frequent, with a warning, when there are more;
 // the counts are kept of all), then log(1 + rows). Training rows: the count outside the fold, scaled up to all folds. A deviation
 // is at least .2.

@@ -9,7 +9,7 @@
 
 namespace l0gm {
 
-// A table with its label and split: what every source (catalogue, csv, generator) comes down to.
+// A table with its label and split: the result of every source (catalogue, csv, generator).
 struct TableDataset {
   std::string name;  // for messages and the run's record: "adult/openml/0", "bank.csv"
   TextTable table;

@@ -6,7 +6,7 @@
 
 namespace l0gm {
 
-// What a field says of a value: embedding = row[code] + slope * direction[code].
+// A field's encoding of a value: embedding = row[code] + slope * direction[code].
 struct CodeAndSlope {
   int32_t code = 0;
   float slope = 0;
@@ -18,8 +18,8 @@ inline double position(double value, double low, double high) {
   return width > 0 ? (value * 0.5 - low * 0.5) / width : 0.0;
 }
 
-// How many of the ascending edges are at most `value`. No branch depends on the comparisons: which bin comes next cannot be
-// guessed.
+// How many of the ascending edges are at most `value`. No branch depends on the comparisons: the processor could not predict
+// them.
 inline size_t edges_up_to(std::span<const double> edges, double value) {
   const double* first = edges.data();
   size_t count = edges.size();
@@ -31,7 +31,7 @@ inline size_t edges_up_to(std::span<const double> edges, double value) {
   return static_cast<size_t>(first - edges.data()) + (count == 1 && *first <= value ? 1 : 0);
 }
 
-// Code 1 + bin and the position inside it. `edges`: two or more; the outer bins take what lies beyond.
+// Code 1 + bin and the position inside it. `edges`: two or more; values beyond the outermost edges go to the outer bins.
 inline CodeAndSlope piecewise(std::span<const double> edges, double value) {
   const size_t bin = edges_up_to(edges.subspan(1, edges.size() - 2), value);
   return {static_cast<int32_t>(1 + bin), static_cast<float>(std::clamp(position(value, edges[bin], edges[bin + 1]), -2.0, 3.0))};

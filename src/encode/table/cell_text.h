@@ -5,13 +5,13 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "encode/table/schema.h"
+#include "encode/table/missing_marks.h"
 
-// How the text of a cell is read where it is more than one category; fitting and encoding share it.
+// How the text of a cell is read; shared by fitting and encoding.
 namespace l0gm {
 
-// 64 bits of a text that are the same on every platform and for ever: the codes of hashed columns in stored runs hang on them.
-// FNV-1a, whose low bits alone are too regular for a modulus, with the finishing mix of SplitMix64 behind it.
+// A 64-bit hash that is the same on every platform and must never change: codes of hashed columns in stored runs depend on it.
+// FNV-1a, whose low bits alone are too regular for a modulus, followed by the final mix of SplitMix64.
 constexpr uint64_t text_hash(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : text) {
@@ -23,16 +23,15 @@ constexpr uint64_t text_hash(std::string_view text) {
   return hash ^ (hash >> 31);
 }
 
-// trim() where most cells have nothing to trim, or blanks in front.
+// trim(), fast for the common cells: nothing to trim, or only blanks in front.
 inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  const auto is_dark = [](char c) { return static_cast<unsigned char>(c) > ' '; };  // all blanks are ' ' or below
-  return !text.empty() && is_dark(text.front()) && is_dark(text.back()) ? text : trim(text);
+  const auto is_visible = [](char c) { return static_cast<unsigned char>(c) > ' '; };  // all blanks are ' ' or below
+  return !text.empty() && is_visible(text.front()) && is_visible(text.back()) ? text : trim(text);
 }
 
-// parse_double of what most numbers look like: up to 15 digits, perhaps a minus in front and a point between. The digits and the
-// power of ten are exact, so that their quotient is the nearest double. False, without a word on whether it is a number, for all
-// other texts.
+// Fast path of parse_double for the usual form: up to 15 digits, an optional minus and an optional point. The digits and the
+// power of ten are exact, so their quotient is the nearest double. False for all other texts, whether numbers or not.
 inline bool read_plain_number(std::string_view text, double& value) {
   constexpr size_t most_digits = 15;
   static constexpr std::array<double, most_digits + 1> powers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -67,11 +66,11 @@ inline int32_t bucket_code(std::string_view text, int64_t buckets) {
 }
 
 constexpr int64_t most_slots = 1024;
-// What may stand between the values of a `multi` cell: one ASCII character that a table file does not use itself.
+// Whether `c` can separate the values of a `multi` cell: an ASCII character without a meaning of its own in a table file.
 constexpr bool can_separate(char c) { return c > 0 && c < 127 && c != '"' && c != '\n' && c != '\r'; }
 
-// Calls take(value) for each value of a cell that is not missing, trimmed, in order, repeated ones again; stops when it returns
-// false.
+// Calls take(value) for each value of a cell that is not missing: trimmed, in order, including repeated ones. Stops when take
+// returns false.
 template <class Take>
 void each_value(std::string_view cell, char separator, const MissingMarks& marks, const Take& take) {
   while (true) {

@@ -6,8 +6,8 @@
 namespace l0gm {
 namespace {
 
-// The table may have this many entries, and so many more for each value, that a forged file cannot ask for much memory with few
-// values.
+// Limits on the entries of the direct table: at most most_span, and at most free_span + span_per_value per value, so that a
+// forged file with few values cannot request much memory.
 constexpr double most_span = 65536, free_span = 256, span_per_value = 64;
 constexpr double most_whole = 0x1p53;  // below it whole numbers and their differences are exact
 
@@ -19,7 +19,7 @@ NumberCodes::NumberCodes(std::span<const double> values) {
   slots_.resize(slots);
   shift_ = 64 - std::countr_zero(slots);
   for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isnan(values[i])) continue;  // equals nothing, itself included
+    if (std::isnan(values[i])) continue;  // NaN equals nothing, not even itself
     Slot& slot = slots_[static_cast<size_t>(&slot_of(values[i]) - slots_.data())];
     if (slot.code == 1) slot = {values[i], static_cast<int32_t>(i + 2)};
   }

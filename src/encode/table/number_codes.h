@@ -7,17 +7,18 @@
 
 namespace l0gm {
 
-// The codes of known numbers: 2 for the first, 3 for the next …, 1 for every other number, also infinite or none at all. Of equal
-// numbers (0 and -0 are) the first counts. Whole numbers close together have a table of their own, all others open addressing.
+// The codes of known numbers: 2 for the first, 3 for the next …, 1 for every other number, infinity and NaN included. Of equal
+// numbers (0 equals -0) the first counts. Whole numbers close together use a direct table, all others a hash table with open
+// addressing.
 class NumberCodes {
  public:
-  NumberCodes() = default;  // nothing is known
+  NumberCodes() = default;  // no known number
   explicit NumberCodes(std::span<const double> values);
 
   int32_t code(double value) const {
     if (direct_.empty()) return slots_.empty() ? 1 : slot_of(value).code;
     if (!(value >= low_ && value <= high_)) [[unlikely]]
-      return 1;  // also what is not a number; what is left converts safely
+      return 1;  // NaN included; all other values convert to int64_t safely
     const auto whole = static_cast<int64_t>(value);
     return static_cast<double>(whole) == value ? direct_[static_cast<size_t>(whole - first_)] : 1;
   }
@@ -27,10 +28,10 @@ class NumberCodes {
     double value = 0;
     int32_t code = 1;  // 1: the slot is free
   };
-  bool fill_direct(std::span<const double> values);  // false when they are not whole numbers close together
-  const Slot& slot_of(double value) const {          // the one that holds the value, or the free one where it belongs
+  bool fill_direct(std::span<const double> values);  // false unless all are whole numbers close together
+  const Slot& slot_of(double value) const {          // the slot of the value, or the free slot for it
     uint64_t hash = std::bit_cast<uint64_t>(value + 0.0) * 0x9E3779B97F4A7C15;  // + 0.0: -0 becomes 0
-    hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93;                          // twice, as numbers come in equal steps
+    hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93;  // a second time, since values are often evenly spaced
     uint64_t at = hash >> shift_;
     while (slots_[at].code != 1 && slots_[at].value != value) at = (at + 1) & (slots_.size() - 1);
     return slots_[at];

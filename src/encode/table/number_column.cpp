@@ -22,7 +22,7 @@ void NumberColumn::compute_known() {
   rows_.reserve(((*first)->values.size() + 2) * width_);
   rows_.resize(2 * width_);
   for (const double value : (*first)->values) {
-    for (size_t i = 0; i < width_; ++i) rows_.push_back(field_at(i, value + 0.0));  // of 0, not of -0
+    for (size_t i = 0; i < width_; ++i) rows_.push_back(field_at(i, value + 0.0));  // + 0.0: -0 becomes 0
   }
 }
 

@@ -12,19 +12,19 @@ namespace l0gm {
 
 struct Field;
 
-// A numeric column with all its fields. What they say of each known value, one of its exact values, is computed once: a known
-// value costs one look-up and a copy. The fields must outlive it.
+// A numeric column with all its fields. The encoding of each known value (a value of the column's first exact field) is computed
+// once: a known value costs one look-up and a copy. The fields must outlive the column.
 class NumberColumn {
  public:
   explicit NumberColumn(size_t column) : column_(column) {}
   void add(const Field& field, int64_t slot);  // the field's code and slope go to `slot`
-  void compute_known();                        // once all fields are there
+  void compute_known();                        // call once, after all fields were added
 
   size_t column() const { return column_; }
-  void encode(double value, int32_t* codes, float* slopes) const {  // not a number: missing
+  void encode(double value, int32_t* codes, float* slopes) const {  // NaN: missing
     const int32_t known = known_.code(value);
-    const bool negative_zero = std::bit_cast<uint64_t>(value) == uint64_t{1}
-                                                                     << 63;  // known as 0 is, but a slope may keep its sign
+    const bool negative_zero =
+        std::bit_cast<uint64_t>(value) == uint64_t{1} << 63;  // has the code of 0, but its slope may differ in sign
     if (known == 1 || negative_zero) [[unlikely]]
       return encode_other(value, codes, slopes);
     const CodeAndSlope* const row = rows_.data() + static_cast<size_t>(known) * width_;
@@ -42,9 +42,9 @@ class NumberColumn {
   size_t column_, width_ = 0;       // width: number of fields
   NumberCodes known_;               // of its first exact field
   std::vector<int64_t> slots_;      // per field
-  std::vector<CodeAndSlope> rows_;  // by code of that field x fields; nothing is kept for codes 0 and 1
+  std::vector<CodeAndSlope> rows_;  // code of that field x fields; rows 0 and 1 are unused
   std::vector<const Field*> fields_;
-  std::vector<NumberCodes> exact_;  // per field; empty unless it is exact
+  std::vector<NumberCodes> exact_;  // per field; empty unless the field is exact
 };
 
 }  // namespace l0gm

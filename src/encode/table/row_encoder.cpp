@@ -1,64 +1,46 @@
-#include <algorithm>
+#include "encode/table/row_encoder.h"
+
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "encode/table/cell_text.h"
+#include "encode/table/missing_marks.h"
 #include "encode/table/number_column.h"
-#include "encode/table/schema.h"
 #include "encode/table/statistics.h"
 #include "encode/table/text_column.h"
 
 namespace l0gm {
 
-MissingMarks::MissingMarks(std::span<const std::string> marks, std::span<const std::string> further) {
-  for (const auto& part : {marks, further}) {
-    for (const std::string& mark : part) {
-      const std::string_view text = trim(mark);
-      if (text.empty()) {
-        empty_ = true;
-      } else {
-        first_[static_cast<unsigned char>(text.front())] = true;
-        longest_ = std::max(longest_, text.size());
-        marks_.emplace_back(text);
-        if (const std::optional<double> number = parse_double(text); number && !std::isnan(*number)) numbers_.push_back(*number);
-      }
-    }
-  }
-}
-
-bool MissingMarks::among_marks(std::string_view cell) const {
-  return std::find(marks_.begin(), marks_.end(), cell) != marks_.end();
-}
-
-// Columns are sorted by what they ask for: three loops, in each of which all columns take the same way.
+// Columns are grouped by kind: one loop per kind, without a branch on the kind inside it.
 struct RowEncoder::Tables {
-  Schema schema;                    // columns point into it: it stays where it is
+  Schema schema;                    // columns point into it: must not move
   std::vector<MissingMarks> marks;  // per column
   std::vector<CodeColumn> code_columns;
   std::vector<NumberColumn> number_columns;
-  std::vector<SeveralColumn> several_columns;
-  std::vector<size_t> places;     // per column: where it stands among those of its kind
-  std::vector<int32_t> in_order;  // positions of cells that stand as the columns do
+  std::vector<MultiCodeColumn> multi_code_columns;
+  std::vector<size_t> index_in_kind;  // per column: its index among the columns of its kind
+  std::vector<int32_t> in_order;      // positions for cells in the order of the columns
   TextCodes classes;
   std::optional<StatisticEncoder> statistics;
 
   explicit Tables(Schema schema_);
   Tables(const Tables&) = delete;
   void add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields);
-  // Source says what the row holds: code(column), number(column index) and cell(column) for the three kinds, and counts what it
-  // leaves out.
+  // Source reads the row: code(column), number(column index) and cell(column) for the three kinds; it counts missing and
+  // unreadable cells.
   template <class Source>
   void encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const;
 };
 
 RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes(schema.classes) {
   const std::vector<int64_t> slots = slots_of_fields(schema);
-  std::vector<std::vector<std::pair<const Field*, int64_t>>> fields(schema.columns.size());  // those with codes, and their slots
-  for (size_t f = 0; f < slots.size() && schema.fields[f].kind != FieldKind::statistic;
-       ++f) {  // statistics are behind all others
+  std::vector<std::vector<std::pair<const Field*, int64_t>>> fields(schema.columns.size());  // fields with codes, and their slots
+  for (size_t f = 0; f < slots.size() && schema.fields[f].kind != FieldKind::statistic; ++f) {  // statistics come last
     fields[static_cast<size_t>(schema.fields[f].column)].emplace_back(&schema.fields[f], slots[f]);
   }
   for (size_t c = 0; c < fields.size(); ++c) add_column(c, fields[c]);
@@ -69,16 +51,16 @@ void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<c
   marks.emplace_back(schema.missing_marks, schema.columns[column].missing_marks);
   in_order.push_back(static_cast<int32_t>(column));
   if (schema.columns[column].type == ColumnType::numeric) {
-    places.push_back(number_columns.size());
+    index_in_kind.push_back(number_columns.size());
     NumberColumn& added = number_columns.emplace_back(column);
     for (const auto& [field, slot] : fields) added.add(*field, slot);
     added.compute_known();
   } else if (fields.size() == 1 && fields[0].first->kind != FieldKind::multi) {
-    places.push_back(code_columns.size());
+    index_in_kind.push_back(code_columns.size());
     code_columns.emplace_back(*fields[0].first, fields[0].second);
   } else {
-    places.push_back(several_columns.size());
-    SeveralColumn& added = several_columns.emplace_back(column);
+    index_in_kind.push_back(multi_code_columns.size());
+    MultiCodeColumn& added = multi_code_columns.emplace_back(column);
     for (const auto& [field, slot] : fields) added.add(*field, slot);
   }
 }
@@ -93,7 +75,7 @@ void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slo
     slopes[column.slot] = 0.0F;
   }
   for (const NumberColumn& column : number_columns) column.encode(source.number(column.column()), codes, slopes);
-  for (const SeveralColumn& column : several_columns) {
+  for (const MultiCodeColumn& column : multi_code_columns) {
     column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
   }
   if (statistics) statistics->encode(codes, slopes);
@@ -123,11 +105,11 @@ class TextSource {
       value = parsed.value_or(not_a_number);
     }
     if (!marks_[column].contains(value)) [[likely]]
-      return value;  // however the mark's number is spelled: -999 is -999.0
+      return value;  // marks compare as numbers: -999 is -999.0
     if (counts_ != nullptr) ++counts_->missing[column];
     return not_a_number;
   }
-  TextCell cell(const SeveralColumn& column) const {
+  TextCell cell(const MultiCodeColumn& column) const {
     const std::string_view text = text_of(column.column());
     return {.text = text, .missing = is_missing(column.column(), text)};
   }
@@ -162,7 +144,7 @@ class NumberSource {
       ++counts_->missing[column];
     return value;
   }
-  TextCell cell(const SeveralColumn& column) const { return column.from_number(number_of(column.column()), counts_); }
+  TextCell cell(const MultiCodeColumn& column) const { return column.from_number(number_of(column.column()), counts_); }
 
  private:
   double number_of(size_t column) const { return numbers_[positions_[column]]; }
@@ -202,9 +184,9 @@ int32_t RowEncoder::code_of(size_t column, std::string_view text) const {
   const std::string_view cell = trimmed(text);
   const MissingMarks& marks = tables_->marks[column];
   if (marks.contains(cell)) return 0;
-  const size_t place = tables_->places[column];
-  const bool has_one_code = place < tables_->code_columns.size() && tables_->code_columns[place].column == column;
-  return has_one_code ? tables_->code_columns[place].of_text(cell) : tables_->several_columns[place].code_of(cell, marks);
+  const size_t index = tables_->index_in_kind[column];
+  const bool has_one_code = index < tables_->code_columns.size() && tables_->code_columns[index].column == column;
+  return has_one_code ? tables_->code_columns[index].of_text(cell) : tables_->multi_code_columns[index].code_of(cell, marks);
 }
 
 int32_t RowEncoder::class_of(std::string_view label) const {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace json_checks;
 
-constexpr int64_t most_rows = int64_t{1} << 53;  // no file has more; sums of counts neither overflow nor lose digits as double
+constexpr int64_t most_rows = int64_t{1} << 53;  // up to here sums of counts neither overflow nor lose digits as double
 
 Json column_to_json(const Column& column) {
   Json json = {{"name", column.name}, {"type", name_of_enum(column.type)}, {"missing", column.missing}};
@@ -117,7 +117,7 @@ Field field_from_json(const Json& json, std::string_view where, const std::vecto
     field.slots = count(json, where, "slots", 1, most_slots);
     const std::string separator = text(json, where, "separator");
     if (separator.size() != 1 || !can_separate(separator[0])) {
-      refuse(where, "'separator' must be one ASCII character, no quote and no line end");
+      refuse(where, "'separator' must be one ASCII character other than a quote or a line end");
     }
     field.separator = separator[0];
   }
@@ -145,26 +145,26 @@ int64_t rows_of_key_field(const Schema& schema, int64_t field, std::string_view 
   if (field < static_cast<int64_t>(schema.fields.size()) && schema.fields[static_cast<size_t>(field)].is_lookup()) {
     return schema.fields[static_cast<size_t>(field)].rows();
   }
-  refuse(where, fmt::format("it refers to field {}, which is none of categorical, exact or hashed", field));
+  refuse(where, fmt::format("it refers to field {}, wanted a categorical, exact or hashed field", field));
 }
 
-void take_arrays(Statistic& statistic, const Json& json, std::string_view where, int64_t most_keys, Statistic* beside) {
-  if (beside == nullptr || json.contains("keys")) {
+void take_arrays(Statistic& statistic, const Json& json, std::string_view where, int64_t most_keys, Statistic* separate) {
+  if (separate == nullptr || json.contains("keys")) {
     statistic.keys = counts(json, where, "keys", 0, most_keys - 1);
     statistic.counts = counts(json, where, "counts", 1, most_rows);
     statistic.class_counts = counts(json, where, "class_counts", 0, most_rows);
     return;
   }
-  statistic.keys = std::move(beside->keys);
-  statistic.counts = std::move(beside->counts);
-  statistic.class_counts = std::move(beside->class_counts);
+  statistic.keys = std::move(separate->keys);
+  statistic.counts = std::move(separate->counts);
+  statistic.class_counts = std::move(separate->class_counts);
   check_counts(statistic.keys, where, "keys", 0, most_keys - 1);
   check_counts(statistic.counts, where, "counts", 1, most_rows);
   check_counts(statistic.class_counts, where, "class_counts", 0, most_rows);
 }
 
-// `schema` has its fields and classes already. beside: the arrays, when they are not part of the JSON.
-Statistic statistic_from_json(const Json& json, std::string_view where, const Schema& schema, Statistic* beside) {
+// `schema` has its fields and classes already. separate: the arrays, if they are stored outside the JSON.
+Statistic statistic_from_json(const Json& json, std::string_view where, const Schema& schema, Statistic* separate) {
   Statistic statistic;
   statistic.first = count(json, where, "first");
   int64_t most_keys = rows_of_key_field(schema, statistic.first, where);
@@ -173,7 +173,7 @@ Statistic statistic_from_json(const Json& json, std::string_view where, const Sc
     if (statistic.second == statistic.first) refuse(where, "'first' and 'second' are the same field");
     most_keys *= rows_of_key_field(schema, statistic.second, where);
   }
-  take_arrays(statistic, json, where, most_keys, beside);
+  take_arrays(statistic, json, where, most_keys, separate);
   const std::vector<int64_t>& keys = statistic.keys;
   if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()) != keys.end()) refuse(where, "'keys' do not increase");
   const auto tracked = static_cast<size_t>(schema.tracked_classes());
@@ -188,14 +188,14 @@ Statistic statistic_from_json(const Json& json, std::string_view where, const Sc
 }
 
 void check_statistic_fields(const Schema& schema) {
-  bool behind = false;
+  bool after_statistic = false;
   for (const Field& field : schema.fields) {
     const std::string where = fmt::format("field '{}'", field.name);
     if (field.kind != FieldKind::statistic) {
-      if (behind) refuse(where, "it stands behind a statistic, wanted in front");
+      if (after_statistic) refuse(where, "it comes after a statistic, wanted before all statistics");
       continue;
     }
-    behind = true;
+    after_statistic = true;
     if (field.statistic >= static_cast<int64_t>(schema.statistics.size())) {
       refuse(where, fmt::format("it refers to statistic {}, there are {}", field.statistic, schema.statistics.size()));
     }
@@ -217,12 +217,12 @@ void check_classes(const Schema& schema) {
   }
   int64_t total = 0;
   for (const int64_t rows : schema.class_rows) {
-    total += rows;  // each is at most most_rows: no overflow before the check
+    total += rows;  // each is at most most_rows: no overflow before the check below
     if (total > most_rows) refuse("class_rows", "more rows than a table can have");
   }
 }
 
-void check_whole(const Schema& schema) {
+void check_consistency(const Schema& schema) {
   std::vector<std::string> column_names, field_names;
   std::vector<bool> used(schema.columns.size(), false);
   for (const Column& column : schema.columns) column_names.push_back(column.name);
@@ -305,10 +305,10 @@ Schema Schema::from_json(const nlohmann::json& json, std::vector<Statistic>* arr
     refuse("statistics", fmt::format("found arrays of {}, wanted those of {}", arrays->size(), statistics.size()));
   }
   for (const Json& item : statistics) {
-    Statistic* const beside = arrays == nullptr ? nullptr : &(*arrays)[index];
-    schema.statistics.push_back(statistic_from_json(item, fmt::format("statistic {}", index++), schema, beside));
+    Statistic* const separate = arrays == nullptr ? nullptr : &(*arrays)[index];
+    schema.statistics.push_back(statistic_from_json(item, fmt::format("statistic {}", index++), schema, separate));
   }
-  check_whole(schema);
+  check_consistency(schema);
   return schema;
 }
 

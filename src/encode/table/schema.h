@@ -1,15 +1,13 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "encode/table/missing_marks.h"
 #include "l0gm/options.h"
 
 // What was learned from training rows about turning a row of text cells into codes. Free of torch: trainer and runtime share it.
@@ -30,8 +28,8 @@ inline constexpr auto enum_names<FieldKind> =
 //   exact        the same over the numbers of a numeric column: "1", "1.0" and "01" are one value
 //   hashed       code 0 = missing, 1 + hash of the text modulo `buckets`; slope 0
 //   multi        several values in one cell, `slots` codes of the vocabulary: embedding = sum of slope * row[code], slope =
-//                1 / number of values, 0 in slots that are left over; an empty cell is the value "missing". Values beyond the
-//                slots are left out (counted as unseen), repeated ones count once
+//                1 / number of values, 0 in unused slots; an empty cell is the value "missing". Values beyond the slots are
+//                dropped (counted as unseen), repeated ones count once
 //   piecewise    code 0 = missing, 1 + b = bin b; slope = position inside the bin (0 at its lower edge, 1 at its upper),
 //                clipped to [-2, 3] in the outermost bins
 //   plain        code 0 = missing, 1 = present; slope = (x - mean) / deviation, clipped to [-8, 8]
@@ -49,7 +47,7 @@ struct Field {
   int64_t slots = 1;                    // multi: values of a cell that are read
   char separator = '|';                 // multi
   int64_t statistic = -1;               // statistic: index into Schema::statistics
-  int64_t of_class = -1;                // statistic: whose log odds; -1: log(1 + rows) of the key
+  int64_t of_class = -1;                // statistic: the class of the log odds; -1: log(1 + rows) of the key
   int64_t rows() const;                 // number of codes; statistic: 0
   bool is_lookup() const {              // a row per code and nothing else
     return kind == FieldKind::categorical || kind == FieldKind::exact || kind == FieldKind::hashed;
@@ -70,14 +68,14 @@ struct Column {
   double low = 0, high = 0, deviation = 0;  // numeric: range and standard deviation of the training values
   bool integral = false;                    // numeric: all training values are whole numbers
   int64_t missing = 0;                      // in training rows
-  std::vector<std::string> missing_marks;   // besides those of the schema
+  std::vector<std::string> missing_marks;   // in addition to the schema's
 };
 
 struct Schema {
   std::vector<Column> columns;  // the input columns that are used, in file order
-  std::vector<Field> fields;    // statistics behind all others
+  std::vector<Field> fields;    // statistics after all others
   std::vector<Statistic> statistics;
-  double smoothing = 10;  // of statistics: rows that the prior weighs as much as
+  double smoothing = 10;  // of statistics: weight of the prior, in rows
   std::string label;
   std::vector<std::string> classes;        // sorted: numerically when all are numbers, else by text
   std::vector<int64_t> class_rows;         // training rows of each class
@@ -89,8 +87,8 @@ struct Schema {
 
   // Without statistic arrays: keys, counts and class_counts are left out, to be stored beside the JSON.
   nlohmann::json to_json(bool with_statistic_arrays = true) const;
-  // UserError when something is absent, of the wrong type or inconsistent. arrays: one per statistic, only keys, counts and
-  // class_counts filled, for those whose JSON has none; moved from.
+  // UserError if something is absent, of the wrong type or inconsistent. arrays: one per statistic, with only keys, counts and
+  // class_counts filled; used where the JSON has none, and moved from.
   static Schema from_json(const nlohmann::json& json, std::vector<Statistic>* arrays = nullptr);
 };
 
@@ -104,66 +102,5 @@ inline std::vector<int64_t> slots_of_fields(const Schema& schema) {
   }
   return slots;
 }
-
-inline const std::vector<std::string> default_missing_marks = {"",    "?",   "NA",   "N/A",  "na",  "n/a",
-                                                               "NaN", "nan", "null", "NULL", "None"};
-
-// Tells whether a trimmed cell means missing. Most cells are let through by their first character.
-class MissingMarks {
- public:
-  MissingMarks() = default;
-  MissingMarks(std::span<const std::string> marks, std::span<const std::string> further);
-  bool contains(std::string_view cell) const {
-    if (cell.empty()) return empty_;
-    // One branch for both: a first letter alone is hard to foresee.
-    return (first_[static_cast<unsigned char>(cell.front())] & (cell.size() <= longest_)) && among_marks(cell);
-  }
-
-  // The same of a number that was not text: one that a mark spells, such as -999.
-  bool contains(double number) const {
-    return !numbers_.empty() && std::find(numbers_.begin(), numbers_.end(), number) != numbers_.end();
-  }
-
- private:
-  bool among_marks(std::string_view cell) const;
-  std::array<bool, 256> first_{};
-  bool empty_ = false;
-  size_t longest_ = 0;
-  std::vector<double> numbers_;  // of marks that are numbers
-  std::vector<std::string> marks_;
-};
-
-// Turns rows into codes. Immutable and safe to share between threads; copies share their tables. Encoding allocates nothing.
-class RowEncoder {
- public:
-  explicit RowEncoder(Schema schema);
-  const Schema& schema() const;
-  int64_t fields() const { return static_cast<int64_t>(schema().fields.size()); }
-
-  struct Counts {                 // what a file brought that training had not seen; added up by the caller
-    std::vector<int64_t> unseen;  // per column: cells with a category not in the vocabulary (so also one too rare in training)
-    std::vector<int64_t> unreadable;  // per column: not a number though the column is numeric: read as missing
-    std::vector<int64_t> missing;     // per column: marked as missing (the unreadable are not counted again)
-  };
-  Counts empty_counts() const;
-
-  // cells[i], or cells[positions[i]], belongs to schema().columns[i]; writes schema().code_slots() codes and
-  // schema().slope_slots() slopes. A cell without text (data() == nullptr) is missing, whatever the marks.
-  void encode(const std::string_view* cells, int32_t* codes, float* slopes, Counts* counts = nullptr,
-              const int32_t* positions = nullptr) const;
-  // The same from numbers: a numeric column's value (NaN: missing), any other column's code as code_of gives it (NaN: missing;
-  // not a whole number or outside the field's codes: unseen, for hashed columns: missing, counted as unreadable). `multi`: its
-  // single value's code.
-  void encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts = nullptr,
-                      const int32_t* positions = nullptr) const;
-  // The code of a text in a column that is not numeric (in its first field): 0 missing, 1 unseen, 2 … by vocabulary; hashed: 1 …
-  // by hash. `multi`: of a cell with a single value; several together are unseen.
-  int32_t code_of(size_t column, std::string_view text) const;
-  int32_t class_of(std::string_view label) const;  // -1 when it is none of schema().classes
-
- private:
-  struct Tables;
-  std::shared_ptr<const Tables> tables_;
-};
 
 }  // namespace l0gm

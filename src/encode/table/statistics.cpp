@@ -8,27 +8,27 @@
 
 namespace l0gm {
 
-KeyPlaces::KeyPlaces(int64_t expected) { grow_to(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(expected, 4)) * 2)); }
+KeyIndex::KeyIndex(int64_t expected) { grow_to(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(expected, 4)) * 2)); }
 
-void KeyPlaces::grow_to(uint64_t slots) {
+void KeyIndex::grow_to(uint64_t slots) {
   const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots));
   shift_ = 64 - std::countr_zero(slots);
   for (const Slot& slot : old) {
-    if (slot.place >= 0) slots_[slot_of(slot.key)] = slot;
+    if (slot.index >= 0) slots_[slot_of(slot.key)] = slot;
   }
 }
 
-uint64_t KeyPlaces::slot_of(int64_t key) const {
-  uint64_t hash = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15;  // twice, as keys of pairs come in equal steps
-  hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93;
+uint64_t KeyIndex::slot_of(int64_t key) const {
+  uint64_t hash = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15;
+  hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93;  // a second time, since keys of pairs are evenly spaced
   uint64_t slot = hash >> shift_;
-  while (slots_[slot].place >= 0 && slots_[slot].key != key) slot = (slot + 1) & (slots_.size() - 1);
+  while (slots_[slot].index >= 0 && slots_[slot].key != key) slot = (slot + 1) & (slots_.size() - 1);
   return slot;
 }
 
-int32_t KeyPlaces::insert(int64_t key) {
+int32_t KeyIndex::insert(int64_t key) {
   uint64_t slot = slot_of(key);
-  if (slots_[slot].place >= 0) return slots_[slot].place;
+  if (slots_[slot].index >= 0) return slots_[slot].index;
   if (2 * (static_cast<uint64_t>(size_) + 1) > slots_.size()) {
     grow_to(2 * slots_.size());
     slot = slot_of(key);
@@ -37,7 +37,7 @@ int32_t KeyPlaces::insert(int64_t key) {
   return size_++;
 }
 
-int32_t KeyPlaces::find(int64_t key) const { return slots_[slot_of(key)].place; }
+int32_t KeyIndex::find(int64_t key) const { return slots_[slot_of(key)].index; }
 
 StatisticKey::StatisticKey(const Schema& schema, const Statistic& statistic, const std::vector<int64_t>& slots)
     : first_slot(slots[static_cast<size_t>(statistic.first)]) {
@@ -48,23 +48,23 @@ StatisticKey::StatisticKey(const Schema& schema, const Statistic& statistic, con
 
 Groups group_rows(const int32_t* codes, int64_t rows, int64_t code_slots, const StatisticKey& key) {
   Groups groups;
-  KeyPlaces places;
-  std::vector<int32_t> place_of_row(static_cast<size_t>(rows));
+  KeyIndex key_index;
+  std::vector<int32_t> index_of_row(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t value = key.of(codes + row * code_slots);
-    const int32_t place = places.insert(value);
-    place_of_row[static_cast<size_t>(row)] = place;
-    if (static_cast<size_t>(place) == groups.keys.size()) groups.keys.push_back(value);
+    const int32_t index = key_index.insert(value);
+    index_of_row[static_cast<size_t>(row)] = index;
+    if (static_cast<size_t>(index) == groups.keys.size()) groups.keys.push_back(value);
   }
   std::sort(groups.keys.begin(), groups.keys.end());
-  std::vector<size_t> rank(groups.keys.size());  // of a place, among ascending keys
-  for (size_t k = 0; k < rank.size(); ++k) rank[static_cast<size_t>(places.find(groups.keys[k]))] = k;
+  std::vector<size_t> rank(groups.keys.size());  // of a key by its index, among ascending keys
+  for (size_t k = 0; k < rank.size(); ++k) rank[static_cast<size_t>(key_index.find(groups.keys[k]))] = k;
   groups.starts.assign(rank.size() + 1, 0);
-  for (const int32_t place : place_of_row) ++groups.starts[rank[static_cast<size_t>(place)] + 1];
+  for (const int32_t index : index_of_row) ++groups.starts[rank[static_cast<size_t>(index)] + 1];
   std::partial_sum(groups.starts.begin(), groups.starts.end(), groups.starts.begin());
   std::vector<size_t> next(groups.starts.begin(), groups.starts.end() - 1);
-  groups.rows.resize(place_of_row.size());
-  for (size_t row = 0; row < place_of_row.size(); ++row) groups.rows[next[rank[static_cast<size_t>(place_of_row[row])]]++] = row;
+  groups.rows.resize(index_of_row.size());
+  for (size_t row = 0; row < index_of_row.size(); ++row) groups.rows[next[rank[static_cast<size_t>(index_of_row[row])]]++] = row;
   return groups;
 }
 
@@ -91,7 +91,7 @@ float standardised(const Field& field, double value) {
 
 StatisticEncoder::StatisticEncoder(const Schema& schema) {
   const std::vector<int64_t> slots = slots_of_fields(schema);
-  std::vector<std::vector<size_t>> fields(schema.statistics.size());  // of each statistic
+  std::vector<std::vector<size_t>> fields(schema.statistics.size());  // per statistic
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].kind == FieldKind::statistic) fields[static_cast<size_t>(schema.fields[f].statistic)].push_back(f);
   }
@@ -100,7 +100,7 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
     const Statistic& statistic = schema.statistics[s];
     const size_t keys = statistic.keys.size(), width = fields[s].size();
     Table table{StatisticKey(schema, statistic, slots),
-                KeyPlaces(static_cast<int64_t>(keys)),
+                KeyIndex(static_cast<int64_t>(keys)),
                 {},
                 std::vector<float>((keys + 2) * width, 0.0F),
                 {},
@@ -109,17 +109,17 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
     table.seen_first.resize(rows_of(statistic.first), false);
     if (statistic.second >= 0) table.seen_second.resize(rows_of(statistic.second), false);
     for (const int64_t key : statistic.keys) {
-      table.places.insert(key);
+      table.key_index.insert(key);
       table.seen_first[static_cast<size_t>(key / table.key.second_rows)] = true;
       if (statistic.second >= 0) table.seen_second[static_cast<size_t>(key % table.key.second_rows)] = true;
     }
     for (size_t i = 0; i < width; ++i) {
       const Field& field = schema.fields[fields[s][i]];
       const StatisticFormula formula(schema, field);
-      const size_t place = tracked == 1 || field.of_class < 0 ? 0 : static_cast<size_t>(field.of_class);
+      const size_t tracked_class = tracked == 1 || field.of_class < 0 ? 0 : static_cast<size_t>(field.of_class);
       for (size_t k = 0; k < keys; ++k) {
         table.values[k * width + i] =
-            standardised(field, formula.value(statistic.counts[k], statistic.class_counts[k * tracked + place]));
+            standardised(field, formula.value(statistic.counts[k], statistic.class_counts[k * tracked + tracked_class]));
       }
       table.values[keys * width + i] = standardised(field, formula.value(0, 0));
       table.slopes.push_back(slots[fields[s][i]]);
@@ -130,10 +130,10 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
 
 void StatisticEncoder::encode(const int32_t* codes, float* slopes) const {
   for (const Table& table : tables_) {
-    const int32_t found = table.places.find(table.key.of(codes));
-    const auto place = static_cast<size_t>(found >= 0 ? found : table.places.size() + (table.unseen_code(codes) ? 1 : 0));
+    const int32_t found = table.key_index.find(table.key.of(codes));
+    const auto row = static_cast<size_t>(found >= 0 ? found : table.key_index.size() + (table.unseen_code(codes) ? 1 : 0));
     const size_t width = table.slopes.size();
-    for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = table.values[place * width + i];
+    for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = table.values[row * width + i];
   }
 }
 

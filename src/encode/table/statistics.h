@@ -7,21 +7,20 @@
 
 namespace l0gm {
 
-// The place of each of some keys: 0 for the first to come, 1 for the next … Open addressing: most look-ups touch one line of
-// memory.
-class KeyPlaces {
+// Numbers keys in the order of their first insertion: 0, 1, … Open addressing: most look-ups touch one cache line.
+class KeyIndex {
  public:
-  explicit KeyPlaces(int64_t expected = 0);
-  int32_t insert(int64_t key);      // its place; a key that is new gets the next one
-  int32_t find(int64_t key) const;  // -1 when it is absent
+  explicit KeyIndex(int64_t expected = 0);
+  int32_t insert(int64_t key);      // its index; a new key gets the next one
+  int32_t find(int64_t key) const;  // -1 if absent
   int32_t size() const { return size_; }
 
  private:
   struct Slot {
     int64_t key = 0;
-    int32_t place = -1;  // -1: the slot is free
+    int32_t index = -1;  // -1: the slot is free
   };
-  uint64_t slot_of(int64_t key) const;  // the one that holds the key, or the free one where it belongs
+  uint64_t slot_of(int64_t key) const;  // the slot of the key, or the free slot for it
   void grow_to(uint64_t slots);
   std::vector<Slot> slots_;  // a power of two, at least half of them free
   int shift_ = 0;
@@ -46,8 +45,8 @@ struct Groups {
 };
 Groups group_rows(const int32_t* codes, int64_t rows, int64_t code_slots, const StatisticKey& key);
 
-// What a statistic field says, before standardising, of a key that `rows` training rows have, `of_class` of them of the field's
-// class: log odds of the smoothed share less those of the prior, or log(1 + rows). Without rows: 0.
+// The value of a statistic field, before standardising, for a key that `rows` training rows have, `of_class` of them of the
+// field's class: log odds of the smoothed share minus log odds of the prior, or log(1 + rows). Without rows: 0.
 class StatisticFormula {
  public:
   StatisticFormula(const Schema& schema, const Field& field);
@@ -63,9 +62,9 @@ double prior_of_class(const Schema& schema, int64_t of_class);
 // (value - mean) / deviation, clipped to [-4, 4].
 float standardised(const Field& field, double value);
 
-// The slopes of all statistic fields of a row, from its codes. Keys that training never saw have no rows: the prior; but one with
-// a code that training never saw in its column (a missing value, a new category) says nothing and gets the mean. Holds all it
-// needs: the schema may move or go away.
+// The slopes of all statistic fields of a row, from its codes. A key that training did not have counts as one without rows: the
+// prior; but if one of its codes was never in training rows (a missing value, a new category), the field gets its mean, slope 0.
+// Keeps no reference to the schema.
 class StatisticEncoder {
  public:
   explicit StatisticEncoder(const Schema& schema);
@@ -74,10 +73,10 @@ class StatisticEncoder {
  private:
   struct Table {  // of one statistic
     StatisticKey key;
-    KeyPlaces places;
+    KeyIndex key_index;
     std::vector<int64_t> slopes;                // where each field's value goes
-    std::vector<float> values;                  // keys x fields; behind them those of unseen keys, then those of unseen codes
-    std::vector<bool> seen_first, seen_second;  // codes of training rows; second: empty without one
+    std::vector<float> values;                  // keys x fields, then a row for unseen keys and a row for unseen codes
+    std::vector<bool> seen_first, seen_second;  // codes that training rows have; second: empty if there is no second field
     bool unseen_code(const int32_t* codes) const {
       const auto seen = [](const std::vector<bool>& codes_seen, int32_t code) {
         return static_cast<size_t>(code) < codes_seen.size() && codes_seen[static_cast<size_t>(code)];

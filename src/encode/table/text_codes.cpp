@@ -13,7 +13,8 @@ uint64_t load(const char* from) {
   return word;
 }
 
-// Up to 7 bytes as one number that tells texts of the same size apart; the parts overlap so that nothing beyond them is read.
+// Up to 7 bytes as one number, different for different texts of the same size; the parts overlap so that nothing beyond the text
+// is read.
 uint64_t short_word(const char* text, size_t size) {
   if (size >= 4) return load<uint32_t>(text) | load<uint32_t>(text + size - 4) << 32;
   if (size >= 2) return load<uint16_t>(text) | load<uint16_t>(text + size - 2) << 16;
@@ -25,7 +26,7 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
-// Eight bytes at a time. It lives in memory only and differs between processors: never to be stored (text_hash is for that).
+// Eight bytes at a time. Differs between processors (byte order), so it must not be stored: text_hash is for that.
 uint64_t quick_hash(std::string_view text) {
   const char* const data = text.data();
   const size_t size = text.size();

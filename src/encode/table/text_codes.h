@@ -8,8 +8,8 @@
 
 namespace l0gm {
 
-// The codes of a vocabulary: 2 for its first text, 3 for the next …, 1 for a text that it does not have. Of equal texts the first
-// counts. Open addressing: a look-up allocates nothing and mostly touches one slot and one text.
+// The codes of a vocabulary: 2 for its first text, 3 for the next …, 1 for any other text. Of equal texts the first counts.
+// Open addressing: a look-up allocates nothing and mostly touches one slot and one text.
 class TextCodes {
  public:
   TextCodes() = default;  // an empty vocabulary
@@ -23,9 +23,9 @@ class TextCodes {
     int32_t code = 0;            // 0: the slot is free
   };
   const Slot& slot_of(std::string_view text,
-                      uint64_t hash) const;  // the one that holds the text, or the free one where it belongs
+                      uint64_t hash) const;  // the slot of the text, or the free slot for it
   std::vector<Slot> slots_;                  // a power of two, at least half of them free; none for an empty vocabulary
-  std::string arena_;                        // all texts, one behind the other
+  std::string arena_;                        // all texts, one after the other
   int shift_ = 0;
 };
 

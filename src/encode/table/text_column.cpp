@@ -6,10 +6,10 @@
 namespace l0gm {
 namespace {
 
-// Texts seen so far, of any number up to most_slots, without allocating or clearing memory for each cell.
+// A set of up to most_slots texts that neither allocates nor clears memory for each cell.
 class SeenTexts {
  public:
-  bool add(std::string_view text) {  // false when it was there
+  bool add(std::string_view text) {  // false if it was there already
     for (size_t i = 0; i < count_; ++i) {
       if (std::string_view(parts_[i].data, parts_[i].size) == text) return false;
     }
@@ -28,13 +28,13 @@ class SeenTexts {
 
 }  // namespace
 
-void SeveralColumn::add(const Field& field, int64_t slot) { parts_.push_back({&field, slot, TextCodes(field.vocabulary)}); }
+void MultiCodeColumn::add(const Field& field, int64_t slot) { parts_.push_back({&field, slot, TextCodes(field.vocabulary)}); }
 
-int32_t SeveralColumn::Part::of_text(std::string_view text) const {
+int32_t MultiCodeColumn::Part::of_text(std::string_view text) const {
   return field->kind == FieldKind::hashed ? bucket_code(text, field->buckets) : texts.code(text);
 }
 
-int32_t SeveralColumn::code_of(std::string_view text, const MissingMarks& marks) const {
+int32_t MultiCodeColumn::code_of(std::string_view text, const MissingMarks& marks) const {
   const Part& first = parts_.front();
   if (first.field->kind != FieldKind::multi) return first.of_text(text);
   std::string_view single;
@@ -47,7 +47,7 @@ int32_t SeveralColumn::code_of(std::string_view text, const MissingMarks& marks)
   return several ? 1 : single.empty() ? 0 : first.texts.code(single);
 }
 
-TextCell SeveralColumn::from_number(double number, RowEncoder::Counts* counts) const {
+TextCell MultiCodeColumn::from_number(double number, RowEncoder::Counts* counts) const {
   const Field& first = *parts_.front().field;
   const bool hashed = first.kind == FieldKind::hashed;
   const int32_t code = code_from_number(number, static_cast<double>(first.rows()), hashed, column_, counts);
@@ -56,8 +56,8 @@ TextCell SeveralColumn::from_number(double number, RowEncoder::Counts* counts) c
   return {.text = first.vocabulary[static_cast<size_t>(code - 2)]};
 }
 
-void SeveralColumn::encode(const TextCell& cell, const MissingMarks& marks, int32_t* codes, float* slopes,
-                           RowEncoder::Counts* counts) const {
+void MultiCodeColumn::encode(const TextCell& cell, const MissingMarks& marks, int32_t* codes, float* slopes,
+                             RowEncoder::Counts* counts) const {
   for (const Part& part : parts_) {
     if (part.field->kind == FieldKind::multi) {
       encode_multi(part, cell, marks, codes, slopes, counts);
@@ -78,17 +78,17 @@ void SeveralColumn::encode(const TextCell& cell, const MissingMarks& marks, int3
   }
 }
 
-void SeveralColumn::encode_multi(const Part& part, const TextCell& cell, const MissingMarks& marks, int32_t* codes, float* slopes,
-                                 RowEncoder::Counts* counts) const {
+void MultiCodeColumn::encode_multi(const Part& part, const TextCell& cell, const MissingMarks& marks, int32_t* codes,
+                                   float* slopes, RowEncoder::Counts* counts) const {
   const int64_t slots = part.field->slots;
   codes += part.slot;
   slopes += part.slot;
   int64_t used = 0;
   bool unseen = false;
-  SeenTexts strangers;  // those of the vocabulary are told apart by their codes
+  SeenTexts unknown;  // known texts are distinguished by their codes
   const auto take = [&](std::string_view value) {
     const int32_t code = part.texts.code(value);
-    const bool again = code == 1 ? !strangers.add(value) : std::find(codes, codes + used, code) != codes + used;
+    const bool again = code == 1 ? !unknown.add(value) : std::find(codes, codes + used, code) != codes + used;
     if (again) return true;
     const bool fits = used < slots;
     if (fits) codes[used++] = code;

@@ -6,30 +6,30 @@
 #include <vector>
 
 #include "encode/table/cell_text.h"
-#include "encode/table/schema.h"
+#include "encode/table/row_encoder.h"
 #include "encode/table/text_codes.h"
 
 namespace l0gm {
 
-// A code that came as a number: 0 when it is missing (not a number, or 0); what is no code of the field's is unseen (1), or
-// missing and counted as unreadable where no code means unseen. Counts all but the unseen.
+// A code given as a number: 0 if it is missing (NaN or 0). A number that is not a code of the field is unseen (1); hashed fields
+// have no code for unseen, so there it is missing and counted as unreadable. Unseen codes are not counted here.
 inline int32_t code_from_number(double number, double codes, bool hashed, size_t column, RowEncoder::Counts* counts) {
-  if (number >= 1 && number < codes) [[likely]] {  // what passes converts safely
+  if (number >= 1 && number < codes) [[likely]] {  // converts to int32_t safely
     const auto code = static_cast<int32_t>(number);
     if (static_cast<double>(code) >= number) [[likely]]
-      return code;  // it is not above: they are equal
+      return code;  // code <= number, so they are equal
   }
-  const bool missing = !(number < 0 || number > 0);  // 0 or not a number
+  const bool missing = !(number < 0 || number > 0);  // 0 or NaN
   if (!missing && !hashed) return 1;
   if (counts != nullptr) ++(missing ? counts->missing : counts->unreadable)[column];
   return 0;
 }
 
-// A column that is not numeric and has one field with one code: nearly all of them.
+// A non-numeric column with one field and one code per cell: the usual case.
 struct CodeColumn {
   size_t column;
   int64_t slot;
-  double codes;  // how many the field has
+  double codes;  // number of codes of the field
   bool hashed;
   int64_t buckets;
   TextCodes texts;
@@ -44,17 +44,17 @@ struct CodeColumn {
   int32_t of_text(std::string_view text) const { return hashed ? bucket_code(text, buckets) : texts.code(text); }
 };
 
-// What a cell of any other such column says.
+// The content of a cell of a MultiCodeColumn.
 struct TextCell {
   std::string_view text;  // trimmed
   bool missing = false;
-  int32_t code = -1;  // not -1: the text is not known, only its code in the column's first field
+  int32_t code = -1;  // not -1: only the code in the column's first field is known, not the text
 };
 
-// A column that is not numeric with several fields or several values in a cell. The fields must outlive it.
-class SeveralColumn {
+// A non-numeric column with several fields, or with several values in a cell. The fields must outlive it.
+class MultiCodeColumn {
  public:
-  explicit SeveralColumn(size_t column) : column_(column) {}
+  explicit MultiCodeColumn(size_t column) : column_(column) {}
   void add(const Field& field, int64_t slot);
 
   size_t column() const { return column_; }

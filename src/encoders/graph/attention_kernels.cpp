@@ -1,3 +1,5 @@
+#include "encoders/graph/attention_kernels.h"
+
 #include <ATen/Functions.h>
 
 #include <algorithm>
@@ -5,15 +7,14 @@
 #include <vector>
 
 #include "batches/graph/row_parts.h"
-#include "encoders/graph/attention.h"
 #include "encoders/graph/edge_tensors.h"
-#include "encoders/graph/sum_rows.h"
+#include "encoders/graph/row_kernels.h"
 
 namespace l0gm {
 
 namespace {
 
-// Pointers of what all passes over the edges read.
+// Pointers to the data that all passes over the edges read.
 template <class T>
 struct Edges {
   Edges(const Adjacency& adjacency, const AttentionScores& scores)
@@ -28,7 +29,7 @@ struct Edges {
         slope(static_cast<T>(scores.slope)),
         self(scores.self) {}
 
-  // visit(place of the edge's row, its source), for all edges of a target; its own last.
+  // visit(row of the edge, its source), for all edges of a target; the edge to itself last.
   template <class Visit>
   void for_edges_of(int64_t row, const Visit& visit) const {
     for (int64_t edge = offsets[row]; edge < offsets[row + 1]; ++edge) visit(edge, static_cast<int64_t>(neighbours[edge]));
@@ -44,7 +45,7 @@ struct Edges {
   bool self;
 };
 
-// Scores less the largest of their target: what the exponential is taken of.
+// Scores minus the largest of their target: the argument of the exponential.
 template <class T>
 void write_scores(const Edges<T>& of, T* out) {
   for_rows(of.offsets, of.targets, 4 * of.heads, [&](int64_t begin, int64_t end) {
@@ -112,7 +113,7 @@ torch::Tensor dots(const Adjacency& adjacency, bool self, const torch::Tensor& g
   return result;
 }
 
-// The gradient of attention, in place, becomes that of the sums of scores; their sums over a target's edges are the target's.
+// Turns the gradient of attention, in place, into that of the sums of scores; summed over a target's edges it is the target's.
 template <class T>
 void softmax_back(const Edges<T>& of, const T* values, T* gradient, T* to_target) {
   for_rows(of.offsets, of.targets, 6 * of.heads, [&](int64_t begin, int64_t end) {

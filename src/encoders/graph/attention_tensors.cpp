@@ -1,15 +1,16 @@
+#include "encoders/graph/attention_tensors.h"
+
 #include <ATen/Functions.h>
 
 #include <limits>
 
-#include "encoders/graph/attention.h"
 #include "encoders/graph/edge_tensors.h"
 
 namespace l0gm {
 
 namespace {
 
-// Rows of `edges` for a target's own edge to itself.
+// The rows of `edges` that belong to the targets' edges to themselves.
 torch::Tensor self_part(const Adjacency& adjacency, const torch::Tensor& edges) {
   return edges.narrow(0, adjacency.edges(), adjacency.targets());
 }

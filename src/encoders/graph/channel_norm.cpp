@@ -21,7 +21,7 @@ ChannelNorm::ChannelNorm(Norm kind, int64_t channels) : kind_(kind) {
   weight_ = register_parameter("weight", at::ones({channels}));
   bias_ = register_parameter("bias", at::zeros({channels}));
   if (kind_ != Norm::batch) return;
-  // Parameters, so that a checkpoint holds them, without a gradient, so that the optimiser leaves them alone.
+  // Parameters, so that a checkpoint holds them; without a gradient, so that the optimiser does not change them.
   mean_ = register_parameter("mean", at::zeros({channels}), false);
   variance_ = register_parameter("variance", at::ones({channels}), false);
 }

@@ -7,17 +7,16 @@
 namespace l0gm {
 
 // Normalisation of a layer's channels. `batch` uses the step's own statistics in training and stored ones in evaluation; those
-// are measured by a pass of their own over the rows that training computes (collect), with whole neighbourhoods and with
-// training's dropout, not averaged over steps: sampled neighbourhoods would give them another spread.
+// are measured in a separate pass over the rows that training computes (collect), with whole neighbourhoods and with training's
+// dropout, not averaged over steps: sampled neighbourhoods would change the variance.
 class ChannelNorm : public torch::nn::Module {
  public:
   ChannelNorm(Norm kind, int64_t channels);
   torch::Tensor forward(const torch::Tensor& x);
-  torch::Tensor forward_relu(
-      const torch::Tensor& x);  // relu(forward(x)); in one pass over the rows where no gradient is asked for
-  void collect(bool on) {
-    collecting_ = on;
-  }  // in evaluation mode: forward() stores the statistics of what it sees and uses them
+  // relu(forward(x)); in one pass over the rows where no gradient is needed
+  torch::Tensor forward_relu(const torch::Tensor& x);
+  // In evaluation mode: forward() stores the statistics of its input and uses them.
+  void collect(bool on) { collecting_ = on; }
   bool collects() const { return kind_ == Norm::batch; }
   bool per_channel() const { return kind_ != Norm::layer; }
   int64_t parameters_per_channel() const { return kind_ == Norm::none ? 0 : 2; }

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "encoders/graph/gat.h"
 #include "encoders/graph/propagate.h"
+#include "encoders/graph/propagate_max.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -66,8 +68,8 @@ class LinearConvolution : public Convolution {
   torch::Tensor weight_, bias_;
 };
 
-// Whichever side of the weights is narrower is what passes along the edges. Sparse attributes are multiplied first: that makes
-// them dense.
+// The narrower of the two sides of the weights passes along the edges. Sparse attributes are multiplied first, which makes them
+// dense.
 bool aggregates_first(const LayerRows& x, int64_t outputs) { return x.rows.dense.defined() && x.width() <= outputs; }
 
 // D^-1/2 (A + I) D^-1/2 x W + b (Kipf and Welling, 2017).
@@ -93,7 +95,7 @@ class GcnConvolution : public LinearConvolution {
     if (options_.self_loops) {
       const torch::Tensor degree = block->target_degree + 1;
       scales = {degree.rsqrt(), (block->source_degree + 1).rsqrt(), degree.reciprocal()};
-    } else {  // a node that hears nobody gets 0
+    } else {  // a node without neighbours gets 0
       scales = {block->target_degree.clamp_min(1).rsqrt(), block->source_degree.clamp_min(1).rsqrt(), {}};
     }
     return propagate(block, x, scales, options_.bfloat16);
@@ -116,9 +118,9 @@ class SageConvolution : public Convolution {
     pool_bias_ = register_parameter("bias_pool", at::zeros({pooled}));
   }
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
-    // What stands is added to by the products themselves: sums of their own would pass over all rows once more.
+    // The products add to y in place: separate sums would pass over all rows once more.
     torch::Tensor y = x.times_at_targets(root_, *block, bias_);
-    const auto [rows, weight] = heard(block, x);
+    const auto [rows, weight] = neighbour_term(block, x);
     return weight.defined() ? y.addmm_(rows, weight) : y.add_(rows);
   }
   torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
@@ -153,10 +155,10 @@ class SageConvolution : public Convolution {
     }
     return propagate(block, x, scales, options_.bfloat16);
   }
-  struct Heard {
-    torch::Tensor rows, weight;  // their product; without a weight the rows themselves
+  struct NeighbourTerm {
+    torch::Tensor rows, weight;  // the term is their product; without a weight, the rows themselves
   };
-  Heard heard(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const {
+  NeighbourTerm neighbour_term(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const {
     switch (options_.aggregate) {
       case Aggregate::mean:
         if (x.propagated.defined()) return {x.propagated, x.scaled(neighbour_)};
@@ -166,8 +168,7 @@ class SageConvolution : public Convolution {
         if (!x.rows.dense.defined()) {
           throw UserError(
               "graph.aggregate = max compares attributes, and these are stored sparse: set graph.features = \"standard\", which "
-              "makes them "
-              "dense, or graph.aggregate = \"pool\"");
+              "makes them dense, or graph.aggregate = \"pool\"");
         }
         const torch::Tensor input = x.factor.defined() ? x.rows.dense * x.factor : x.rows.dense;
         return {propagate_max(block, input), neighbour_};
@@ -182,9 +183,6 @@ class SageConvolution : public Convolution {
 };
 
 }  // namespace
-
-std::shared_ptr<Convolution> make_gat(int64_t inputs, int64_t outputs, const ConvolutionOptions& options,
-                                      const std::vector<int64_t>& narrowed_heads);  // gat.cpp
 
 std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs,
                                               const ConvolutionOptions& options, const NarrowedOutputs& narrowed) {

@@ -14,18 +14,18 @@ namespace l0gm {
 // What a layer reads: rows of numbers or, in the first layer, attributes that are stored sparse.
 struct LayerRows {
   AttributeRows rows;
-  torch::Tensor factor;      // [width]: what each input is multiplied with (a gate on the input); undefined: 1
-  torch::Tensor propagated;  // the rows after this layer's aggregation, computed ahead and without the factor; undefined: not
-  torch::Tensor messages;  // what passes along the edges, for who computes a layer in several blocks; undefined: each computes it
+  torch::Tensor factor;      // [width]: factor of each input (a gate on the input); undefined: 1
+  torch::Tensor propagated;  // the rows after this layer's aggregation, precomputed without the factor; undefined: not done
+  torch::Tensor messages;    // what passes along the edges, shared by the blocks of a layer; undefined: each computes it
 
   int64_t width() const { return rows.width(); }
   torch::Tensor scaled(const torch::Tensor& weight) const { return factor.defined() ? weight * factor.unsqueeze(1) : weight; }
   torch::Tensor times(const torch::Tensor& weight) const;  // rows * factor * weight, weight [width, out]
-  // The same for the rows that are a block's targets themselves; `onto`: + rows [targets, out] or a bias [out].
+  // The same for the rows of a block's targets; `onto`: rows [targets, out] or a bias [out] to be added.
   torch::Tensor times_at_targets(const torch::Tensor& weight, const Adjacency& block, const torch::Tensor& onto = {}) const;
 };
 
-// What the convolutions of one model share.
+// Options that the convolutions of one model share.
 struct ConvolutionOptions {
   bool self_loops = true;
   Aggregate aggregate = Aggregate::mean;
@@ -34,16 +34,16 @@ struct ConvolutionOptions {
   bool bfloat16 = false;
 };
 
-// What narrowing leaves of a layer beside its widths, so that one like it can be made again.
+// What describes a narrowed layer besides its widths, so that the same layer can be made again.
 struct NarrowedOutputs {
-  std::vector<int64_t> heads;  // gat: channels left of each head, its scores being folded onto the input; empty: none is gone
-  int64_t pool = 0;            // sage, pool: channels of the learned map, all of which stay; 0: as many as outputs
+  std::vector<int64_t> heads;  // gat: channels left of each head, with scores folded onto the input; empty: not narrowed
+  int64_t pool = 0;            // sage, pool: channels of the learned map, which is not narrowed; 0: as many as outputs
 };
 
-// One layer's way from its inputs to its outputs, bias included, before normalisation and activation.
+// One layer from inputs to outputs, bias included, before normalisation and activation.
 class Convolution : public torch::nn::Module {
  public:
-  // `place`: of attention dropout, in training only.
+  // `place`: key of attention dropout, in training only.
   virtual torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass& pass,
                                 int64_t place) = 0;
   // What LayerRows::propagated holds; undefined where this layer does not aggregate first.
@@ -51,11 +51,11 @@ class Convolution : public torch::nn::Module {
   // What LayerRows::messages holds; undefined where the rows themselves pass.
   virtual torch::Tensor messages_of(const LayerRows&) const { return {}; }
   virtual int64_t outputs() const = 0;
-  virtual int64_t parameters_per_output() const = 0;  // that go with an output
-  // Keeps the outputs `kept` (int64, ascending) and computes no others from now on. What they are does not change.
+  virtual int64_t parameters_per_output() const = 0;  // removed with an output
+  // Keeps the outputs `kept` (int64, ascending) and computes no others from now on. Their values do not change.
   virtual void narrow_outputs(const torch::Tensor& kept) = 0;
   virtual NarrowedOutputs narrowed() const { return {}; }
-  // The same of its inputs, each multiplied with its value (what a gate left of it).
+  // The same for its inputs, each multiplied by its value (its gate).
   virtual void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values) = 0;
 };
 
@@ -65,11 +65,11 @@ inline constexpr auto enum_names<ConvolutionKind> = std::to_array<std::string_vi
 std::shared_ptr<Convolution> make_convolution(ConvolutionKind kind, int64_t inputs, int64_t outputs,
                                               const ConvolutionOptions& options, const NarrowedOutputs& narrowed = {});
 
-// Weights [inputs, outputs] as Glorot and Bengio start them.
+// Weights [inputs, outputs], initialised as by Glorot and Bengio (2010).
 torch::Tensor glorot(int64_t inputs, int64_t outputs);
 // Replaces a parameter by some of its rows (dimension 0) or columns; the module keeps it under its name.
 void keep_part(torch::Tensor& parameter, int64_t dimension, const torch::Tensor& kept);
-// Of weights [inputs, outputs] the rows of the kept inputs, each times its value.
+// Replaces weights [inputs, outputs] by the rows of the kept inputs, each times its value.
 void keep_inputs(torch::Tensor& weight, const torch::Tensor& kept, const torch::Tensor& values);
 
 }  // namespace l0gm

@@ -5,18 +5,18 @@
 #include <algorithm>
 
 #include "batches/graph/adjacency.h"
-#include "batches/graph/quiet_torch.h"
+#include "batches/graph/suppress_torch_warnings.h"
 
 namespace l0gm {
 
-// Edge by edge with torch's own operations: what other devices than the processor do. They run everywhere, so that tests compare
-// them.
+// Edge by edge with torch's own operations, for devices other than the processor. They run on any device, so that tests can
+// compare them with the kernels.
 
-// work(begin, end, targets, sources): the nodes of edges begin … end - 1, int64. `numbers`: of one edge, at the same time in
-// memory.
+// Calls work(begin, end, targets, sources) with the nodes of edges begin … end - 1, int64. `numbers`: how many numbers per edge
+// are in memory at the same time.
 template <class Work>
 void for_edge_blocks(const Adjacency& adjacency, int64_t numbers, const Work& work) {
-  const QuietTorch quiet;
+  const SuppressTorchWarnings suppress;
   constexpr int64_t most_numbers = 1 << 26;
   const int64_t edges = adjacency.edges(), step = std::max<int64_t>(1, most_numbers / std::max<int64_t>(1, numbers));
   for (int64_t begin = 0; begin < edges; begin += step) {
@@ -32,7 +32,7 @@ inline torch::Tensor own_rows(const Adjacency& adjacency, const torch::Tensor& x
   return adjacency.own.defined() ? x.index_select(0, adjacency.own) : x.narrow(0, 0, adjacency.targets());
 }
 
-// The other way: what belongs to each target's own row is added to it.
+// The transpose: adds row t of `rows` to the own row of target t.
 inline void add_to_own_rows(const Adjacency& adjacency, torch::Tensor& x, const torch::Tensor& rows) {
   if (adjacency.own.defined()) {
     x.index_add_(0, adjacency.own, rows);

@@ -1,10 +1,11 @@
+#include "encoders/graph/gat.h"
+
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "encoders/graph/convolution.h"
-#include "encoders/graph/propagate.h"
+#include "encoders/graph/propagate_attention.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -13,8 +14,7 @@ namespace {
 
 constexpr double negative_slope = 0.2;
 
-// Attention over the neighbours and the node itself (Velickovic et al., 2018). Scores are computed from the layer's input, x (W
-// a), which is the same number as (x W) a and stays computable when channels of W are gone.
+// Scores are computed from the layer's input as x (W a), which equals (x W) a and remains computable when channels of W are gone.
 class GatConvolution : public Convolution {
  public:
   GatConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options, const std::vector<int64_t>& narrowed_heads)
@@ -41,7 +41,7 @@ class GatConvolution : public Convolution {
       keep = pass.dropout(at::ones({rows, options_.heads}, h.options()), options_.attention_dropout, place,
                           at::arange(rows, h.options().dtype(torch::kInt64)));
     }
-    return attended(block, h, target, source, keep) + bias_;
+    return attend(block, h, target, source, keep) + bias_;
   }
   torch::Tensor messages_of(const LayerRows& x) const override { return x.times(weight_); }
   int64_t outputs() const override { return weight_.size(1); }
@@ -49,7 +49,7 @@ class GatConvolution : public Convolution {
 
   void narrow_outputs(const torch::Tensor& kept) override {
     torch::NoGradGuard no_grad;
-    if (!folded_) {  // scores of the full width, before any channel goes
+    if (!folded_) {  // scores of the full width, before any channel is removed
       const torch::Tensor target = score_weights(target_), source = score_weights(source_);
       target_.set_data(target.contiguous());
       source_.set_data(source.contiguous());
@@ -81,8 +81,8 @@ class GatConvolution : public Convolution {
     const int64_t heads = attention.size(0);
     return (weight_.view({weight_.size(0), heads, -1}) * attention.unsqueeze(0)).sum(2);
   }
-  torch::Tensor attended(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& h, const torch::Tensor& target,
-                         const torch::Tensor& source, const torch::Tensor& keep) const {
+  torch::Tensor attend(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& h, const torch::Tensor& target,
+                       const torch::Tensor& source, const torch::Tensor& keep) const {
     const int64_t heads = options_.heads, first = widths_[0];
     const bool equal = std::all_of(widths_.begin(), widths_.end(), [&](int64_t width) { return width == first; });
     if (equal && first > 0) {
@@ -90,7 +90,7 @@ class GatConvolution : public Convolution {
                                  keep)
           .reshape({target.size(0), heads * first});
     }
-    std::vector<torch::Tensor> parts;  // heads that lost different numbers of channels
+    std::vector<torch::Tensor> parts;  // heads with different numbers of channels left
     int64_t begin = 0;
     for (int64_t head = 0; head < heads; ++head) {
       const int64_t width = widths_[static_cast<size_t>(head)];

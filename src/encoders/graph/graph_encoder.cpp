@@ -11,7 +11,7 @@ namespace l0gm {
 
 namespace {
 
-constexpr int64_t hidden_place = 100, attention_place = 200;  // of dropout: numbers that heads do not use
+constexpr int64_t hidden_place = 100, attention_place = 200;  // keys of dropout: numbers that heads do not use
 
 // Contiguous blocks of as equal width as possible.
 InterfaceUnits blocks_of(int64_t width, int64_t blocks, const std::string& what) {
@@ -91,11 +91,10 @@ LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
   LayerRows x{batch.attributes, {}, batch.propagated, {}};
   if (input_site_ == nullptr) return x;
   if (shared_input_gate_ || !is_training()) {
-    // A row that says how large each attribute is on the whole; what the gate leaves of it is the factor. One row: one draw for
-    // all nodes.
+    // One row with the mean size of each attribute; its gated value over the size is the factor. One row: one draw for all nodes.
     const torch::Tensor left = pass.apply(*input_site_, attribute_sizes_, {}, at::zeros({1}, batch.input_ids.options()));
-    // Evaluation takes the gates themselves: sizes, which a loaded run does not know, must not leave their rounding in them.
-    const torch::Tensor& gates = pass.records().back().gated.gates;
+    // Evaluation uses the gates themselves: sizes, which a loaded run does not have, must not change them by rounding.
+    const torch::Tensor& gates = pass.record(*input_site_)->gated.gates;
     x.factor =
         is_training() || !gates.defined() ? (left / attribute_sizes_).squeeze(0) : gates.reshape({-1}).to(left.scalar_type());
     return x;
@@ -103,8 +102,7 @@ LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
   if (!x.rows.dense.defined()) {
     throw UserError(
         "gate.attach = input with gate.noise = example draws for every node and attribute, and these attributes are stored "
-        "sparse: set "
-        "gate.noise = batch");
+        "sparse: set gate.noise = batch");
   }
   x.rows.dense = pass.apply(*input_site_, x.rows.dense, {}, batch.input_ids);
   x.propagated = torch::Tensor();
@@ -200,7 +198,7 @@ void GraphEncoder::narrow_hidden(const GateState& state) {
     if (layers_[i].norm->per_channel()) {
       narrow_layer(i, kept);
       values = values.index_select(0, kept);
-    } else {  // its norm reads all channels: the next layer multiplies the closed ones by 0
+    } else {  // the norm reads all channels: the next layer multiplies the closed ones by 0
       kept = at::arange(values.size(0), kept.options());
     }
     Layer& next = layers_[i + 1];

@@ -21,7 +21,7 @@ struct GraphShape {
   std::vector<NarrowedOutputs> narrowed;  // of each layer; empty: all are as wide as they were made
   double dropout = 0;
   int64_t blocks = 16;                 // of channels, for group units
-  std::vector<float> attribute_sizes;  // mean magnitudes, to rank attributes by; empty: all alike
+  std::vector<float> attribute_sizes;  // mean magnitudes, to rank attributes by; empty: all equal
 };
 
 // Layers of convolution, normalisation, activation. The interface is the last layer's output after its activation.
@@ -44,27 +44,26 @@ class GraphEncoder : public Encoder {
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
   bool gated_at_interface(const GateOptions& options) const override { return options.attach == Attach::interface; }
   bool narrow(const torch::Tensor& kept) override;
-  // Takes the gates of hidden layers out (fine units): what a layer reads of a closed channel goes, and so does the channel where
-  // its norm allows it. None may depend on the example.
+  // Removes the gates of hidden layers (fine units): the next layer's weights of a closed channel are removed, and so is the
+  // channel itself where its norm allows it. No gate may depend on the example.
   void narrow_hidden(const GateState& state);
 
   const GraphShape& shape() const { return shape_; }
   size_t layers() const { return layers_.size(); }
-  // forward() in pieces, for who goes layer by layer: some rows of a layer before its norm, then all of them behind it. `ids`:
+  // The steps of forward(), for computing layer by layer: some rows of a layer before its norm, then all rows after it. `ids`:
   // their nodes.
   LayerRows input(const GraphBatch& batch, GatePass& pass);
   torch::Tensor convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, GatePass& pass);
   torch::Tensor finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass);
-  torch::Tensor messages_of(size_t index, const LayerRows& x) const {
-    return layers_[index].convolution->messages_of(x);
-  }  // LayerRows::messages
-  // What GraphBatch::propagated holds for this batch; undefined where nothing can be computed ahead.
+  // LayerRows::messages
+  torch::Tensor messages_of(size_t index, const LayerRows& x) const { return layers_[index].convolution->messages_of(x); }
+  // GraphBatch::propagated for this batch; undefined where nothing can be precomputed.
   torch::Tensor propagate_ahead(const GraphBatch& batch) const;
-  // Whether forward() is to store statistics of batch norm; false as answer: there are none. Meanwhile hidden layers drop out as
-  // in training: what follows the norm was trained behind the spread that dropout gives.
+  // Switches storing the statistics of batch norm in forward() on or off; returns false if there are none. While it is on, hidden
+  // layers use dropout as in training: the layers after the norm were trained with the variance that dropout adds.
   bool collect_statistics(bool on);
   const GateSite* input_site() const { return input_site_.get(); }
-  // Reads only these attributes from now on (int64, ascending), each times its gate's value; the gate on the input is gone.
+  // Reads only these attributes from now on (int64, ascending), each times its gate's value; removes the gate on the input.
   void narrow_inputs(const torch::Tensor& kept, const torch::Tensor& values);
 
  private:

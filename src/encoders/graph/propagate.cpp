@@ -2,8 +2,8 @@
 
 #include <ATen/Functions.h>
 
-#include "encoders/graph/kept.h"
-#include "encoders/graph/row_sums.h"
+#include "encoders/graph/row_product.h"
+#include "encoders/graph/saved_value.h"
 
 namespace l0gm {
 
@@ -14,8 +14,8 @@ struct Propagation {
   MessageScales scales;
   bool bfloat16;
 
-  // Backwards the matrix is transposed and the factors of targets and sources change places. What a target's own row counts
-  // stays.
+  // In the backward pass the matrix is transposed and the factors of targets and sources are swapped; those of the targets' own
+  // rows stay the same.
   torch::Tensor of(const torch::Tensor& x, bool back) const {
     RowProduct product;
     product.transposed = back;
@@ -30,17 +30,17 @@ struct Propagation {
 struct Propagate : torch::autograd::Function<Propagate> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const Propagation& propagation) {
-    keep(context, propagation);
+    save_value(context, propagation);
     return propagation.of(x, false);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    return {kept<Propagation>(context).of(gradients[0].contiguous(), true), {}};
+    return {saved_value<Propagation>(context).of(gradients[0].contiguous(), true), {}};
   }
 };
 
-// A vector of constants as the kernels read it; none in it would be a gradient that silently goes missing.
+// A vector of constants as the kernels read it. One that requires a gradient is refused: its gradient would be lost silently.
 torch::Tensor constant(const torch::Tensor& factors, int64_t size, const char* name) {
   if (!factors.defined()) return factors;
   TORCH_CHECK(factors.dim() == 1 && factors.size(0) == size, "the ", name, " factors of a propagation are ", size, " numbers");

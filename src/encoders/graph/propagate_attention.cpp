@@ -1,11 +1,13 @@
+#include "encoders/graph/propagate_attention.h"
+
 #include <ATen/Functions.h>
 
 #include <vector>
 
-#include "encoders/graph/attention.h"
-#include "encoders/graph/kept.h"
-#include "encoders/graph/propagate.h"
-#include "encoders/graph/row_sums.h"
+#include "encoders/graph/attention_kernels.h"
+#include "encoders/graph/attention_tensors.h"
+#include "encoders/graph/row_product.h"
+#include "encoders/graph/saved_value.h"
 
 namespace l0gm {
 
@@ -18,12 +20,12 @@ struct AttentionKind {
   torch::Tensor keep;  // undefined: nothing is dropped
 };
 
-// Attention after dropout: what messages are weighed with.
-torch::Tensor dropped(const torch::Tensor& attention, const AttentionKind& kind) {
+// Attention after dropout: the weights of the messages.
+torch::Tensor after_dropout(const torch::Tensor& attention, const AttentionKind& kind) {
   return kind.keep.defined() ? attention * kind.keep : attention;
 }
 
-torch::Tensor weighed(const AttentionKind& kind, const torch::Tensor& weights, const torch::Tensor& x, bool back) {
+torch::Tensor weighted_sums(const AttentionKind& kind, const torch::Tensor& weights, const torch::Tensor& x, bool back) {
   RowProduct product;
   product.transposed = back;
   product.weights = weights;
@@ -37,19 +39,19 @@ struct PropagateAttention : torch::autograd::Function<PropagateAttention> {
     const AttentionScores scores = {target, source, kind.slope, kind.self};
     const torch::Tensor attention =
         x.is_cpu() ? attention_by_kernels(*kind.adjacency, scores) : attention_by_tensors(*kind.adjacency, scores);
-    keep(context, kind);
+    save_value(context, kind);
     context->save_for_backward({x, target, source, attention});
-    return weighed(kind, dropped(attention, kind), x, false);
+    return weighted_sums(kind, after_dropout(attention, kind), x, false);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &attention = saved[3], gradient = gradients[0].contiguous();
-    const auto kind = kept<AttentionKind>(context);
+    const auto kind = saved_value<AttentionKind>(context);
     const AttentionScores scores = {saved[1], saved[2], kind.slope, kind.self};
     const Adjacency& adjacency = *kind.adjacency;
-    const torch::Tensor to_x = weighed(kind, dropped(attention, kind), gradient, true);
+    const torch::Tensor to_x = weighted_sums(kind, after_dropout(attention, kind), gradient, true);
     torch::Tensor to_attention = x.is_cpu() ? attention_dots_by_kernels(adjacency, kind.self, gradient, x)
                                             : attention_dots_by_tensors(adjacency, kind.self, gradient, x);
     if (kind.keep.defined()) to_attention.mul_(kind.keep);

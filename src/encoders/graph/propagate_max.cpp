@@ -7,9 +7,8 @@
 
 #include "batches/graph/row_parts.h"
 #include "encoders/graph/edge_tensors.h"
-#include "encoders/graph/kept.h"
-#include "encoders/graph/propagate.h"
-#include "encoders/graph/sum_rows.h"
+#include "encoders/graph/row_kernels.h"
+#include "encoders/graph/saved_value.h"
 
 namespace l0gm {
 
@@ -45,7 +44,7 @@ Largest by_kernels(const Adjacency& adjacency, const torch::Tensor& x) {
   return largest;
 }
 
-// Every source looks at the targets that hear it: no two threads write one row, and the order of the sums is fixed.
+// Every source sums over its targets: no two threads write the same row, and the order of the sums is fixed.
 template <class T>
 torch::Tensor back_by_kernels(const Adjacency& adjacency, const torch::Tensor& taken, const torch::Tensor& gradient) {
   const Adjacency::Transposed& transposed = adjacency.transposed();
@@ -62,7 +61,7 @@ torch::Tensor back_by_kernels(const Adjacency& adjacency, const torch::Tensor& t
       T* sum = sums + row * width;
       for (int64_t edge = offsets[row]; edge < offsets[row + 1]; ++edge) {
         const int64_t target = neighbours[edge];
-        if (edge > offsets[row] && target == neighbours[edge - 1]) continue;  // drawn twice, but taken once
+        if (edge > offsets[row] && target == neighbours[edge - 1]) continue;  // an edge sampled twice: the maximum counts once
         kernels.add_taken({sum, given + target * width, from + target * width, static_cast<int32_t>(row), width});
       }
     }
@@ -74,14 +73,14 @@ struct PropagateMax : torch::autograd::Function<PropagateMax> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const std::shared_ptr<const Adjacency>& adjacency) {
     const Largest largest = x.is_cpu() ? largest_by_kernels(*adjacency, x) : largest_by_tensors(*adjacency, x);
-    keep(context, adjacency);
+    save_value(context, adjacency);
     context->save_for_backward({largest.sources});
     return largest.values;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    const auto adjacency = kept<std::shared_ptr<const Adjacency>>(context);
+    const auto adjacency = saved_value<std::shared_ptr<const Adjacency>>(context);
     const torch::Tensor taken = context->get_saved_variables()[0], gradient = gradients[0].contiguous();
     return {gradient.is_cpu() ? largest_back_by_kernels(*adjacency, taken, gradient)
                               : largest_back_by_tensors(*adjacency, taken, gradient),
@@ -107,16 +106,16 @@ Largest largest_by_tensors(const Adjacency& adjacency, const torch::Tensor& x) {
   for_edge_blocks(adjacency, 3 * width, [&](int64_t, int64_t, const torch::Tensor& targets, const torch::Tensor& sources) {
     values.index_reduce_(0, targets, x.index_select(0, sources), "amax", true);
   });
-  // The first edge that has the largest value; where that is no number, no edge has it.
+  // The first edge that has the largest value; if that is NaN, no edge compares equal to it.
   for_edge_blocks(adjacency, 5 * width,
                   [&](int64_t begin, int64_t end, const torch::Tensor& targets, const torch::Tensor& sources) {
-                    const torch::Tensor has_it = x.index_select(0, sources).eq(values.index_select(0, targets));
+                    const torch::Tensor is_largest = x.index_select(0, sources).eq(values.index_select(0, targets));
                     const torch::Tensor numbers = at::arange(begin, end, targets.options()).unsqueeze(1);
-                    edges.index_reduce_(0, targets, at::where(has_it, numbers, at::full({1}, none, targets.options())), "amin",
-                                        true);
+                    edges.index_reduce_(0, targets, at::where(is_largest, numbers, at::full({1}, none, targets.options())),
+                                        "amin", true);
                   });
-  const torch::Tensor heard = adjacency.offsets.diff().gt(0).unsqueeze(1), found = edges.ne(none);
-  values = at::where(heard, values, at::zeros({1}, x.options()));
+  const torch::Tensor has_edges = adjacency.offsets.diff().gt(0).unsqueeze(1), found = edges.ne(none);
+  values = at::where(has_edges, values, at::zeros({1}, x.options()));
   if (adjacency.edges() == 0) return {values, at::full_like(edges, -1).to(torch::kInt32)};
   const torch::Tensor places = at::where(found, edges, at::zeros({1}, edges.options()));
   const torch::Tensor sources = adjacency.neighbours.index_select(0, places.view(-1)).view_as(edges);

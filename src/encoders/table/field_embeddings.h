@@ -21,7 +21,7 @@ class FieldEmbeddings : public Encoder {
   const PeriodicRows* periodic() const { return periodic_.get(); }  // none: nullptr
   int64_t width() const override { return embedded_ * field_width_ + statistics_; }
 
-  // What all encodings of one column, or of one pair of columns, have in common; group units are sources.
+  // A source is one column, or one pair of columns, with all its encodings; group units are sources.
   const std::vector<std::string>& source_names() const { return source_names_; }
   const std::vector<int64_t>& source_of_field() const { return source_of_field_; }
 
@@ -31,7 +31,7 @@ class FieldEmbeddings : public Encoder {
   std::vector<std::vector<int64_t>> columns_of_dimension() const override;
   std::vector<std::string> column_names() const override;
   std::vector<int64_t> parameters_of_dimension() const override;
-  int64_t parameters_of_terms(const std::vector<bool>& kept_fields) const;  // of the embedded fields that stay, all dimensions
+  int64_t parameters_of_terms(const std::vector<bool>& kept_fields) const;  // of the kept embedded fields, all dimensions
   void settle() override;
 
  private:
@@ -45,11 +45,11 @@ class FieldEmbeddings : public Encoder {
   Schema schema_;
   int64_t field_width_, embedded_ = 0, statistics_ = 0;
   std::vector<std::shared_ptr<FieldRows>> parts_;
-  std::shared_ptr<LookupRows> lookups_;     // one of the parts, or none
+  std::shared_ptr<LookupRows> lookups_;     // one of the parts, or null
   std::shared_ptr<PeriodicRows> periodic_;  // likewise
   std::vector<std::string> source_names_;
   std::vector<int64_t> source_of_field_;
-  torch::Tensor field_order_;        // back from the parts' order to the schema's; undefined: the same
+  torch::Tensor field_order_;        // from the parts' order to the schema's; undefined: the same
   std::vector<int64_t> fine_begin_;  // per field: its first fine row
   torch::Tensor fine_begin_tensor_, fine_slot_, fine_lookup_;
 };

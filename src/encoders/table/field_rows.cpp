@@ -80,7 +80,7 @@ torch::Tensor LookupRows::forward(const TableBatch& batch) const {
   int64_t begin = 0;
   for (const int64_t slots : slot_counts_) {
     const torch::Tensor part = found.narrow(1, begin, slots);
-    const bool multi = slots > 1;  // a single slot always has weight 1, or no use for it
+    const bool multi = slots > 1;  // the weight of a single slot is always 1, or not used
     parts.push_back(multi ? (part * weights.narrow(1, begin, slots)).sum(1, true) : part);
     begin += slots;
   }

@@ -6,13 +6,13 @@
 
 #include "batches/table/table_batches.h"
 
-// What turns the codes and slopes of some fields of a schema into vectors of `width`, one module per way of doing it.
+// Modules that turn the codes and slopes of some fields of a schema into vectors of `width`, one per kind of encoding.
 namespace l0gm {
 
-// How far apart embeddings start; 0: all zero.
+// Standard deviations of the initial embeddings; 0: all zero.
 struct StartDeviations {
   double rows = 0.2;        // a row per code
-  double directions = 0.1;  // what a slope is multiplied with
+  double directions = 0.1;  // the vectors that slopes multiply
 };
 
 class FieldRows : public torch::nn::Module {
@@ -73,16 +73,15 @@ class PeriodicRows : public FieldRows {
                StartDeviations start);
   torch::Tensor forward(const TableBatch& batch) const override;
   void settle() override;
-  int64_t parameters_per_dimension(const Field&) const override {
-    return 2 * frequencies + 2;
-  }                                                                       // frequencies are shared by all dimensions
+  // Frequencies are shared by all dimensions and not counted.
+  int64_t parameters_per_dimension(const Field&) const override { return 2 * frequencies + 2; }
   const torch::Tensor& wave_frequencies() const { return frequencies_; }  // [fields, frequencies]
   const torch::Tensor& wave_map() const { return map_; }                  // [fields, sines then cosines, width]
 
  private:
   torch::Tensor at(const torch::Tensor& slopes) const;  // [examples, fields] -> [examples, fields, width]
-  torch::Tensor starts_, missing_, frequencies_,
-      map_;  // [fields, width] twice, [fields, frequencies], [fields, 2 frequencies, width]
+  torch::Tensor starts_, missing_;                      // [fields, width]
+  torch::Tensor frequencies_, map_;                     // [fields, frequencies], [fields, 2 frequencies, width]
   torch::Tensor slot_, untrained_missing_;
   torch::Tensor ranked_;  // [ranks, fields]: training slopes, whose mean embedding is the column's
 };

@@ -17,9 +17,10 @@
 #include "data/graph/source.h"
 #include "l0gm/error.h"
 #include "serving/latency.h"
+#include "training/graph/graph_modality.h"
 #include "training/graph/graph_run.h"
 #include "training/graph/graph_task.h"
-#include "training/graph/narrow_graph.h"
+#include "training/train.h"
 
 namespace l0gm {
 
@@ -90,13 +91,13 @@ nlohmann::json peak_bytes(const Machine& machine) {
 }
 
 // All nodes at once, waited for; of links what every question begins with, the interface.
-double time_inference(LoadedGraph& run, const GraphBatch& batch, const GraphSpeedOptions& options) {
+double time_inference(GraphRun& run, Model& model, const GraphBatch& batch, const GraphSpeedOptions& options) {
   c10::InferenceMode inference;
-  run.model->eval();
+  model.eval();
   const auto compute = [&] {
-    if (run.config.graph.task != GraphTaskKind::links) return infer(*run.model, run.gate_state, batch, 0);
+    if (run.config.graph.task != GraphTaskKind::links) return infer(model, run.gate_state, batch, 0);
     GatePass pass = GatePass::evaluation(run.gate_state, batch.example_ids);
-    return run.model->interface(batch, pass);
+    return model.interface(batch, pass);
   };
   std::vector<double> seconds;
   for (int64_t time = 0; time < options.warmup + options.inferences; ++time) {
@@ -107,37 +108,38 @@ double time_inference(LoadedGraph& run, const GraphBatch& batch, const GraphSpee
   return percentile(seconds, 0.5);
 }
 
-nlohmann::json time_run(LoadedGraph& run, const Graph& graph, const Machine& machine, const GraphSpeedOptions& options) {
+nlohmann::json time_model(GraphRun& run, Model& model, const Graph& graph, const Machine& machine,
+                          const GraphSpeedOptions& options) {
   const GraphTensors tensors(graph, machine.device, dtype_of(run.config.train.precision));
-  const auto batch = batch_of_nodes(*run.model, tensors, whole_block(graph), all_nodes(graph));
+  const auto batch = batch_of_nodes(model, tensors, whole_block(graph), all_nodes(graph));
   reset_peak(machine);
-  const double seconds = time_inference(run, *batch, options);
-  return {{"seconds", seconds}, {"peak_bytes", peak_bytes(machine)}, {"width", run.model->encoder().width()}};
+  const double seconds = time_inference(run, model, *batch, options);
+  return {{"seconds", seconds}, {"peak_bytes", peak_bytes(machine)}, {"width", model.encoder().width()}};
 }
 
 }  // namespace
 
 nlohmann::json measure_graph_inference(const std::filesystem::path& path, const Machine& machine,
                                        const GraphSpeedOptions& options) {
-  LoadedGraph run = load_graph_run(path, machine);
-  const Graph raw = load_run_graph(run);
+  GraphRun run(path, machine);
+  const Graph& raw = run.raw();
   nlohmann::json result = {{"what", path.string()}, {"dataset", run.graph.dataset}, {"nodes", raw.nodes}, {"edges", raw.edges()}};
-  result["as_trained"] = time_run(run, scale_attributes(raw, run.graph.scaling), machine, options);
+  result["as_trained"] = time_model(run, *run.model, scale_attributes(raw, run.graph.scaling), machine, options);
   if (run.model->sites().empty()) return result;
-  const GraphInputs inputs = narrow_graph(run);
-  result["narrowed"] = time_run(run, inputs.of(raw), machine, options);
+  result["narrowed"] = time_model(run, *run.narrowed().model, run.narrowed().inputs.of(raw), machine, options);
   return result;
 }
 
 nlohmann::json measure_graph_training(Config config, const std::filesystem::path& work, const Machine& machine,
                                       const GraphSpeedOptions& options) {
-  if (!is_graph(config)) throw UserError("bench graph times graphs; data.source is a table");
+  const GraphModality graph;
+  if (!graph.reads(config.data)) throw UserError("bench graph times graphs; data.source is something else");
   config.train.epochs = options.warmup + options.epochs + 1;
   config.train.evaluate_every = config.train.checkpoint_every = config.train.epochs;
   StepClock clock;
   const std::atomic<bool> never = false;
   const Removed folder{work};
-  train_graph(config, work, false, machine, {&clock}, never);
+  train({&graph}, config, work, false, machine, {&clock}, never);
   std::vector<double> epochs = clock.epochs(clock.steps() / config.train.epochs);
   epochs.erase(epochs.begin(),
                epochs.begin() + std::min<std::ptrdiff_t>(options.warmup, static_cast<std::ptrdiff_t>(epochs.size())));

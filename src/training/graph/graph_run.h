@@ -1,44 +1,42 @@
 #pragma once
 
-#include <atomic>
-#include <string>
-#include <vector>
+#include <filesystem>
+#include <memory>
 
-#include "data/graph/attributes.h"
 #include "data/graph/graph.h"
-#include "model/graph_model.h"
+#include "training/graph/graph_record.h"
+#include "training/graph/link_task.h"
+#include "training/graph/narrow_graph.h"
 #include "training/run.h"
 
 namespace l0gm {
 
-// Everything a run knows about its graph without having it: schema.json.
-struct GraphRecord {
-  std::string dataset;
-  int64_t nodes = 0, edges = 0;
-  AttributeScaling scaling;
-  std::vector<std::string> attribute_names;  // of what the model reads
-  std::vector<std::string> classes;
-  std::vector<int64_t> class_rows;  // training nodes of each
-  std::vector<FileStamp> files;
-  std::string training_nodes;  // SHA-256 of which nodes were trained on
-  std::vector<std::string> planted;
+// A finished run on a graph: nodes are classified, or pairs of nodes as linked or not. Predictions come from a copy of the model
+// that reads no closed attribute and computes no closed channel; `model` stays as it was trained.
+class GraphRun : public Run {
+ public:
+  GraphRun(const std::filesystem::path& path, const Machine& machine);
 
-  nlohmann::json to_json() const;
-  static GraphRecord from_json(const nlohmann::json& json);
-};
+  const Record& record() const override { return graph; }
+  Nouns nouns() const override { return {predicts_links() ? "pairs of nodes" : "nodes", "attributes"}; }
+  Predictions predict(Split split) override;
+  // The attributes of nodes outside training are perturbed; where links are predicted, those of all nodes.
+  PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) override;
+  GateReport gates(Split split) override;
+  std::optional<InputReport> inputs(Split split) override;  // where the gate sits on the attributes
+  void add_figures(Split split, Evaluation& evaluation) override;
 
-bool train_graph(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
-                 const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
+  const Graph& raw();  // refused when its files have changed since training
+  bool predicts_links() const { return config.graph.task == GraphTaskKind::links; }
+  // The model without its closed units, and how it reads a graph.
+  NarrowedGraph& narrowed();
 
-// A finished run on a graph, ready to predict.
-struct LoadedGraph : LoadedRun {
   GraphRecord graph;
+
+ private:
+  Predictions predict_on(const Graph& raw, Split split);
+  std::unique_ptr<LinkTask> link_task(const Graph& graph, std::shared_ptr<Model> model) const;
+  std::unique_ptr<NarrowedGraph> narrowed_;
 };
-LoadedGraph load_graph_run(const std::filesystem::path& path, const Machine& machine);
-
-// The graph a run was trained on, its attributes as they were read; refuses when its files have changed since.
-Graph load_run_graph(const LoadedGraph& run);
-
-GraphModelOptions graph_model_options(const Config& config);
 
 }  // namespace l0gm

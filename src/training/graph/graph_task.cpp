@@ -97,15 +97,15 @@ std::shared_ptr<Batch> GraphTask::training_batch(int64_t epoch, int64_t index) {
 }
 
 // Batches are made outside of inference mode: training may use them, too.
-Predictions GraphTask::predict(Model& model, const GateState& state, const std::string& split) {
+Predictions GraphTask::predict(Model& model, const GateState& state, Split split) {
   if (graph_encoder(model).collect_statistics(false))
     measure_statistics(model, state, *all_training_nodes(), options_.inference_rows);
   std::shared_ptr<GraphBatch>& batch = splits_[split];
   if (batch == nullptr) {
     batch = batch_of_nodes(model, tensors_, whole_,
-                           split == "valid"  ? graph_.valid
-                           : split == "test" ? graph_.test
-                                             : graph_.train);
+                           split == Split::valid  ? graph_.valid
+                           : split == Split::test ? graph_.test
+                                                  : graph_.train);
     if (options_.inference_rows == 0) batch->propagated = graph_encoder(model).propagate_ahead(*batch);
   }
   return predictions_of(infer(model, state, *batch, options_.inference_rows), batch->example_ids, batch->targets, graph_.classes);

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "batches/graph/graph_batches.h"
-#include "data/graph/sampler.h"
+#include "data/graph/prefetcher.h"
 #include "data/graph/sampling.h"
 #include "encoders/graph/graph_encoder.h"
 #include "training/task.h"
@@ -19,7 +19,7 @@ class GraphTask : public Task {
             torch::Device device, torch::Dtype dtype);
   int64_t steps_per_epoch() const override;
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
-  Predictions predict(Model& model, const GateState& state, const std::string& split) override;
+  Predictions predict(Model& model, const GateState& state, Split split) override;
   int64_t class_count() const override { return static_cast<int64_t>(graph_.classes.size()); }
 
  private:
@@ -33,8 +33,8 @@ class GraphTask : public Task {
   GraphTensors tensors_;
   std::shared_ptr<const MessageBlock> whole_;
   std::unique_ptr<Prefetcher> prefetcher_;
-  std::shared_ptr<GraphBatch> training_;                       // made once
-  std::map<std::string, std::shared_ptr<GraphBatch>> splits_;  // full inference: made once
+  std::shared_ptr<GraphBatch> training_;                 // made once
+  std::map<Split, std::shared_ptr<GraphBatch>> splits_;  // full inference: made once
 };
 
 GraphEncoder& graph_encoder(Model& model);

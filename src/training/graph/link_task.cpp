@@ -18,8 +18,8 @@ namespace l0gm {
 namespace {
 
 // Numbers of their own for each purpose.
-constexpr uint64_t order_stream = 0x6c6f, negative_stream = 0x6c6e, drop_stream = 0x6c64, part_stream = 0x6c70,
-                   rank_stream = 0x6c72;
+constexpr uint64_t link_order_stream = 0x6c6f, link_negative_stream = 0x6c6e, link_drop_stream = 0x6c64, link_part_stream = 0x6c70,
+                   link_rank_stream = 0x6c72;
 
 constexpr int64_t elements_at_once = int64_t{1} << 24;  // of the interface's rows that a block of pairs reads
 
@@ -27,7 +27,7 @@ int64_t pairs_at_once(int64_t width) { return std::max<int64_t>(1, elements_at_o
 
 bool passes_messages(Model& model) { return graph_encoder(model).shape().kind != ConvolutionKind::linear; }
 
-uint64_t number_of(const std::string& split) { return split == "valid" ? 1 : 2; }
+uint64_t number_of(Split split) { return split == Split::valid ? 1 : 2; }
 
 std::vector<Link> held_out(const LinkSplit& split) {
   std::vector<Link> links = split.valid;
@@ -99,7 +99,7 @@ LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOp
       training_negatives_(messages_),
       negatives_(graph),
       numbers_(counted(split_.train.size())),
-      order_(numbers_, links_of_a_step(batch, split_.train.size(), passes_messages(*model)), mix_key(seed, order_stream)),
+      order_(numbers_, links_of_a_step(batch, split_.train.size(), passes_messages(*model)), mix_key(seed, link_order_stream)),
       model_(std::move(model)),
       tensors_(graph, device, dtype) {
   if (options.sampler != SamplerKind::full) {
@@ -108,10 +108,10 @@ LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOp
   }
 }
 
-const std::vector<Link>& LinkTask::links_in(const std::string& split) const {
-  if (split == "valid") return split_.valid;
-  if (split == "test") return split_.test;
-  throw std::invalid_argument(fmt::format("links are split into train, valid and test; `{}` cannot be evaluated", split));
+const std::vector<Link>& LinkTask::links_in(Split split) const {
+  if (split == Split::valid) return split_.valid;
+  if (split == Split::test) return split_.test;
+  throw std::invalid_argument("training links cannot be evaluated: messages pass over them");
 }
 
 std::shared_ptr<GraphBatch> LinkTask::batch_over(const std::shared_ptr<const MessageBlock>& block) const {
@@ -127,8 +127,9 @@ std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
   std::vector<Link> pairs;
   for (const int64_t number : order_.batch(epoch, index)) pairs.push_back(split_.train[static_cast<size_t>(number)]);
   const size_t links = pairs.size();
-  const auto block = passes_messages(*model_) ? thinned_by(messages_, pairs, options_.drop_edge, key(drop_stream)) : nullptr;
-  const std::vector<Link> drawn = training_negatives_.draw(static_cast<int64_t>(links) * link_.negatives, key(negative_stream));
+  const auto block =
+      passes_messages(*model_) ? block_without_links(messages_, pairs, options_.drop_edge, key(link_drop_stream)) : nullptr;
+  const std::vector<Link> drawn = training_negatives_.draw(static_cast<int64_t>(links) * link_.negatives, key(link_negative_stream));
   pairs.insert(pairs.end(), drawn.begin(), drawn.end());
   const std::shared_ptr<GraphBatch> batch = batch_over(block);
   batch->pairs = tensor_of(pairs.data(), static_cast<int64_t>(pairs.size()), tensors_.device());
@@ -145,22 +146,22 @@ torch::Tensor LinkTask::encode(Model& model, const GateState& state) {
   return model.encoder().forward(*evaluation_, pass);
 }
 
-Predictions LinkTask::predict(Model& model, const GateState& state, const std::string& split) {
+Predictions LinkTask::predict(Model& model, const GateState& state, Split split) {
   c10::InferenceMode inference;
   std::vector<Link> pairs = links_in(split);
   const size_t links = pairs.size();
   const std::vector<Link> drawn =
-      negatives_.draw(static_cast<int64_t>(links), mix_key(split_seed_, part_stream, number_of(split)));
+      negatives_.draw(static_cast<int64_t>(links), mix_key(split_seed_, link_part_stream, number_of(split)));
   pairs.insert(pairs.end(), drawn.begin(), drawn.end());
   const torch::Tensor encoded = encode(model, state);
   return predictions_of_pairs(score(model, state, encoded, evaluation_->example_ids, pairs), links);
 }
 
-RankScores LinkTask::rank(Model& model, const GateState& state, const std::string& split) {
+RankScores LinkTask::rank(Model& model, const GateState& state, Split split) {
   c10::InferenceMode inference;
   const std::vector<Link>& links = links_in(split);
   const torch::Tensor encoded = encode(model, state);
-  const uint64_t key = mix_key(split_seed_, rank_stream, number_of(split));
+  const uint64_t key = mix_key(split_seed_, link_rank_stream, number_of(split));
   const int64_t each = 1 + link_.ranked_negatives;
   const auto links_at_once = static_cast<size_t>(std::max<int64_t>(1, pairs_at_once(encoded.size(1)) / each));
   std::vector<double> places;
@@ -170,13 +171,13 @@ RankScores LinkTask::rank(Model& model, const GateState& state, const std::strin
     pairs.clear();
     for (size_t i = begin; i < end; ++i) {
       pairs.push_back(links[i]);
-      const UnlinkedPairs::Others others = negatives_.others_for(links[i], link_.ranked_negatives, mix_key(key, i));
+      const UnlinkedPairs::Negatives others = negatives_.negatives_for(links[i], link_.ranked_negatives, mix_key(key, i));
       for (const int32_t node : others.nodes) pairs.push_back({std::min(others.end, node), std::max(others.end, node)});
     }
     const torch::Tensor scores = score(model, state, encoded, evaluation_->example_ids, pairs);
     for (size_t i = 0; i < end - begin; ++i) {
       const double* own = scores.data_ptr<double>() + static_cast<int64_t>(i) * each;
-      places.push_back(place_among(own[0], {own + 1, static_cast<size_t>(link_.ranked_negatives)}));
+      places.push_back(rank_among(own[0], {own + 1, static_cast<size_t>(link_.ranked_negatives)}));
     }
   }
   return rank_scores(places);

@@ -25,9 +25,9 @@ class LinkTask : public Task {
   // Pairs are rows of the interface, which has all nodes; first the links, then the pairs without one. Noise is keyed by node.
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
   // Of the part's links, then of as many pairs without one; a row's number is its place among them.
-  Predictions predict(Model& model, const GateState& state, const std::string& split) override;
+  Predictions predict(Model& model, const GateState& state, Split split) override;
   // Each link of the part against pairs of its own, which share a node with it.
-  RankScores rank(Model& model, const GateState& state, const std::string& split);
+  RankScores rank(Model& model, const GateState& state, Split split);
   int64_t class_count() const override { return 2; }
 
   const LinkSplit& split() const { return split_; }
@@ -35,7 +35,7 @@ class LinkTask : public Task {
   bool measures_statistics = true;                     // of batch norm, before it predicts; a finished run has them stored
 
  private:
-  const std::vector<Link>& links_in(const std::string& split) const;
+  const std::vector<Link>& links_in(Split split) const;
   std::shared_ptr<GraphBatch> batch_over(const std::shared_ptr<const MessageBlock>& block) const;
   torch::Tensor encode(Model& model, const GateState& state);
 

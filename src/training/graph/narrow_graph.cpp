@@ -159,10 +159,10 @@ GraphInputs GraphInputs::from_json(const nlohmann::json& json) {
   return inputs;
 }
 
-torch::Tensor attribute_values(LoadedGraph& run) {
+torch::Tensor attribute_values(Model& model, const GateState& state) {
   torch::NoGradGuard no_grad;
-  const GateSite& site = *graph_encoder(*run.model).input_site();
-  const torch::Tensor values = site.gate->test_values(run.gate_state);
+  const GateSite& site = *graph_encoder(model).input_site();
+  const torch::Tensor values = site.gate->test_values(state);
   return site.index.defined() ? values.index_select(0, site.index) : values;
 }
 
@@ -171,19 +171,18 @@ bool has_instance_gates(const Model& model) {
   return std::any_of(sites.begin(), sites.end(), [](const GateSite* site) { return site->gate->has_instance_logits(); });
 }
 
-GraphInputs narrow_graph(LoadedGraph& run) {
-  GraphInputs inputs{
-      run.graph.scaling, run.graph.attribute_names, {}, run.config.graph.undirected, run.config.graph.inference_rows};
+GraphInputs narrow_graph(Model& model, const GateState& state, const GraphRecord& record, const GraphOptions& options) {
+  GraphInputs inputs{record.scaling, record.attribute_names, {}, options.undirected, options.inference_rows};
   if (!are_names(inputs.names, inputs.scaling)) inputs.names.clear();
-  if (has_instance_gates(*run.model)) return inputs;
-  GraphEncoder& encoder = graph_encoder(*run.model);
+  if (has_instance_gates(model)) return inputs;
+  GraphEncoder& encoder = graph_encoder(model);
   if (encoder.input_site() != nullptr) {
-    const torch::Tensor values = attribute_values(run), kept = values.gt(0).nonzero().squeeze(1), on_host = kept.cpu();
+    const torch::Tensor values = attribute_values(model, state), kept = values.gt(0).nonzero().squeeze(1), on_host = kept.cpu();
     encoder.narrow_inputs(kept, values.index_select(0, kept));
     keep_attributes(inputs, {on_host.data_ptr<int64_t>(), on_host.data_ptr<int64_t>() + on_host.numel()});
   }
-  encoder.narrow_hidden(run.gate_state);
-  run.model->narrow(run.gate_state);
+  encoder.narrow_hidden(state);
+  model.narrow(state);
   return inputs;
 }
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "data/graph/attributes.h"
-#include "training/graph/graph_run.h"
+#include "model/model.h"
+#include "training/graph/graph_record.h"
 
 namespace l0gm {
 
@@ -31,12 +32,18 @@ struct GraphInputs {
 };
 
 // What the gate on the input multiplies each attribute with, [attributes]; the model must have one.
-torch::Tensor attribute_values(LoadedGraph& run);
+torch::Tensor attribute_values(Model& model, const GateState& state);
 // Whether some gate of the model depends on the example: then nothing can be taken out ahead.
 bool has_instance_gates(const Model& model);
 
-// Takes everything out of a loaded run that its gates have closed: attributes are not read, channels not computed. What is left
-// says the same as before; where gates depend on the example it is everything. What it reads from now on is returned.
-GraphInputs narrow_graph(LoadedGraph& run);
+// Takes everything out of a trained model that its gates have closed: attributes are not read, channels not computed. What is
+// left says the same as before; where gates depend on the example it is everything. Returns how it reads a graph from now on.
+GraphInputs narrow_graph(Model& model, const GateState& state, const GraphRecord& record, const GraphOptions& options);
+
+// A model without its closed units, and how it reads a graph.
+struct NarrowedGraph {
+  std::shared_ptr<Model> model;
+  GraphInputs inputs;
+};
 
 }  // namespace l0gm

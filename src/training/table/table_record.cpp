@@ -1,9 +1,10 @@
+#include "training/table/table_record.h"
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "l0gm/error.h"
-#include "training/table/table_run.h"
 
 namespace l0gm {
 

@@ -1,160 +1,154 @@
 #include "training/table/table_run.h"
 
 #include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
-#include "base/hash.h"
+#include "base/csv.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "data/table/fit.h"
+#include "data/table/perturb.h"
 #include "data/table/source.h"
 #include "data/table/statistics.h"
 #include "l0gm/error.h"
+#include "training/gate_report.h"
+#include "training/table/planted_sets.h"
+#include "training/table/table_modality.h"
+#include "training/table/table_task.h"
 
 namespace l0gm {
 
+namespace fs = std::filesystem;
+
 namespace {
 
-// The same bytes may lie elsewhere by now: paths do not count.
-void require_same_data(TableRecord stored, TableRecord given, const std::filesystem::path& out) {
-  for (FileStamp& file : stored.files) file.path.clear();
-  for (FileStamp& file : given.files) file.path.clear();
-  if (stored.teacher != given.teacher) {
-    throw UserError(
-        fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
-  }
-  if (stored.to_json() != given.to_json()) {
-    throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
-  }
-}
+constexpr int64_t block = 4096;  // rows whose gates are asked for at a time
 
-struct Prepared {
-  TableRecord record;
-  EncodedTable train, valid;
-  torch::Tensor soft_labels;  // of the training rows; undefined: none
+// Removes the copy when its evaluation ends, however that is, and the folder after the last one.
+struct RemovedFile {
+  fs::path path;
+  bool keep;
+  ~RemovedFile() {
+    std::error_code ignored;
+    if (keep) return;
+    fs::remove(path, ignored);
+    fs::remove(path.parent_path(), ignored);  // fails, as it should, while there is anything in it
+  }
 };
 
-EncodedTable encode_training(const TableDataset& data, const Schema& schema) {
-  EncodedTable rows = encode_rows(data.table, RowEncoder(schema), data.train, true);
-  fill_out_of_fold(schema, rows);
+const std::vector<int64_t>& rows_of(const TableDataset& data, Split split) {
+  const std::vector<int64_t>& rows = split == Split::train ? data.train : split == Split::valid ? data.valid : data.test;
+  if (rows.empty()) throw UserError(fmt::format("{} has no {} rows", data.name, name_of_enum(split)));
   return rows;
-}
-
-// What another run says of our training rows, [rows, classes]. It must have been trained on these very rows: another split's
-// model would have seen our validation rows.
-torch::Tensor soft_labels(const DistillOptions& options, const TableDataset& data, const Schema& schema, const Machine& machine) {
-  LoadedTable teacher = load_table_run(options.from, machine);
-  const TableRecord& its = teacher.table;
-  if (its.dataset == data.name) require_unchanged(teacher.folder, its.files, data.files);
-  if (its.dataset != data.name || its.training_rows != sha256(data.train)) {
-    throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed",
-                                its.dataset, its.dataset == data.name ? " with other training rows" : "", data.name));
-  }
-  if (its.schema.label != schema.label || its.schema.classes != schema.classes) {
-    throw UserError(fmt::format("it tells '{}' ({} classes), this run '{}' ({}): both must have the same label and classes",
-                                its.schema.label, its.schema.classes.size(), schema.label, schema.classes.size()));
-  }
-  const TableTensors rows(encode_training(data, teacher.table.schema), machine.device, dtype_of(teacher.config.train.precision));
-  const Predictions predictions = predict_table(*teacher.model, teacher.gate_state, rows, teacher.table.schema.classes);
-  log_info(fmt::format("soft labels of {} rows from {}", with_thousands(rows.rows()), options.from));
-  return at::tensor(predictions.probabilities, torch::kFloat64).view({rows.rows(), -1});
-}
-
-Prepared prepare(const Config& config, const Machine& machine) {
-  const TableDataset data = load_table(config.data, config.train.seed);
-  if (data.train.empty() || data.valid.empty()) {
-    throw UserError(fmt::format("{} has {} training and {} validation rows: both are needed", data.name, data.train.size(),
-                                data.valid.size()));
-  }
-  Prepared prepared;
-  Schema schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types);
-  check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
-  check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
-  prepared.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
-  fit_statistics(schema, prepared.train, config.table);
-  prepared.valid = encode_rows(data.table, RowEncoder(schema), data.valid, true);
-  prepared.record = {schema,
-                     count_fields(prepared.train, schema),
-                     data.name,
-                     data.files,
-                     data.planted,
-                     data.bayes_auc,
-                     data.bayes_nll,
-                     sha256(data.train),
-                     ""};
-  if (!config.distill.from.empty()) {
-    try {
-      prepared.soft_labels = soft_labels(config.distill, data, schema, machine);
-    } catch (const UserError& error) {
-      throw UserError(fmt::format("distill.from = {}: {}", config.distill.from, error.what()));
-    }
-    prepared.record.teacher = sha256_file(RunFolder::open(config.distill.from).best());
-  }
-  return prepared;
 }
 
 }  // namespace
 
-bool train_table(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
-                 const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
-  const auto start = std::chrono::steady_clock::now();
-  const Prepared prepared = prepare(config, machine);
-  const Schema& schema = prepared.record.schema;
-  const auto same_data = [&](const nlohmann::json& stored) {
-    require_same_data(TableRecord::from_json(stored), prepared.record, out);
-  };
-  RunFolder folder = open_run(config, out, resume, prepared.record.to_json(), same_data, machine);
-  if (folder.finished()) {
-    log_info(fmt::format("{} is finished already", out.string()));
-    return true;
-  }
-  const auto seed = static_cast<uint64_t>(config.train.seed);
-  const torch::Dtype dtype = dtype_of(config.train.precision);
-  std::shared_ptr<Model> model = make_table_model(schema, prepared.record.counts, table_model_options(config), config.gate, seed);
-  place(*model, machine.device, dtype);
-  TableTask task(schema, config.train.batch, seed);
-  task.add_split("train", prepared.train, machine.device, dtype);
-  task.add_split("valid", prepared.valid, machine.device, dtype);
-  if (prepared.soft_labels.defined()) {
-    task.set_soft_targets(prepared.soft_labels);
-    task.distill_weight = config.distill.weight;
-    task.distill_temperature = config.distill.temperature;
-  }
-  if (config.train.class_weights == ClassWeights::balanced) {
-    task.class_weights = balanced_weights(schema.class_rows).to(machine.device, dtype);
-  }
-  log_info(fmt::format("{}: {} training rows, {} columns, {} fields, interface of {} dimensions, {} parameters",
-                       prepared.record.dataset, with_thousands(prepared.train.rows()), schema.columns.size(),
-                       schema.fields.size(), model->encoder().width(), with_thousands(model->parameter_count())));
-  return fit(folder, config, model, task, resume, observers, stop, start);
+TableRun::TableRun(const fs::path& path, const Machine& its_machine) : Run(TableModality(), path, its_machine) {
+  table = TableRecord::from_json(folder.read_json(folder.schema()));
+  model = TableModality().make_model(table, config, 0);
+  load_weights();
 }
 
-LoadedTable load_table_run(const std::filesystem::path& path, const Machine& machine) {
-  LoadedTable run{{RunFolder::open(path), {}, nullptr, {}, {}}, {}};
-  run.folder.require_finished();
-  run.config = read_config(run.folder.config(), {});
-  if (is_graph(run.config)) throw UserError(fmt::format("{} is a run on a graph, and a table's is wanted here", path.string()));
-  run.table = TableRecord::from_json(run.folder.read_json(run.folder.schema()));
-  run.model = make_table_model(run.table.schema, run.table.counts, table_model_options(run.config), run.config.gate, 0);
-  load_result(run, machine);
-  return run;
+const TableDataset& TableRun::dataset() {
+  if (dataset_ == nullptr) {
+    dataset_ = std::make_shared<TableData>(load_table(config.data, config.train.seed));
+    require_unchanged(folder, table.files, dynamic_cast<const TableData&>(*dataset_).data.files);
+  }
+  return dynamic_cast<const TableData&>(*dataset_).data;
 }
 
-TableDataset load_dataset(const LoadedTable& run) {
-  TableDataset data = load_table(run.config.data, run.config.train.seed);
-  require_unchanged(run.folder, run.table.files, data.files);
-  return data;
+const EncodedTable& TableRun::encoded(Split split) {
+  const auto found = encoded_.find(split);
+  if (found != encoded_.end()) return found->second;
+  const TableDataset& data = dataset();
+  EncodedTable rows = encode_rows(data.table, RowEncoder(table.schema), rows_of(data, split), true);
+  if (split == Split::train) fill_out_of_fold(table.schema, rows);
+  return encoded_.emplace(split, std::move(rows)).first->second;
 }
 
-EncodedTable load_split(const LoadedTable& run, const std::string& split) {
-  const TableDataset data = load_dataset(run);
-  if (split == "train") return encode_training(data, run.table.schema);
-  const std::vector<int64_t>& rows = split == "valid" ? data.valid : data.test;
-  if (rows.empty()) throw UserError(fmt::format("{} has no {} rows", data.name, split));
-  return encode_rows(data.table, RowEncoder(run.table.schema), rows, true);
+const TableTensors& TableRun::tensors(Split split) {
+  const auto found = tensors_.find(split);
+  if (found != tensors_.end()) return found->second;
+  return tensors_.emplace(split, TableTensors(encoded(split), machine.device, dtype_of(config.train.precision))).first->second;
+}
+
+Predictions TableRun::predict(Split split) { return predict_table(*model, gate_state, tensors(split), table.schema.classes); }
+
+PerturbedPredictions TableRun::predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) {
+  const TableDataset& data = dataset();
+  const std::vector<int64_t>& numbers = rows_of(data, split);
+  const std::string file = fmt::format("{}-{}.csv", name_of_enum(split), perturbation.name);
+  const RemovedFile copy{folder.path() / "perturbed" / file, keep_file};
+  const Perturber perturber(table.schema, data.table.names(), perturbation, static_cast<uint64_t>(config.train.seed));
+  const std::string sha256 = write_numbered_rows(data.table, numbers, copy.path, &perturber);
+  log_info(fmt::format("{}: {} rows, SHA-256 {}", copy.path.string(), numbers.size(), sha256));
+  const TextTable text = read_csv(copy.path, {});
+  std::vector<int64_t> rows(static_cast<size_t>(text.rows()));
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  EncodedTable perturbed = encode_rows(text, RowEncoder(table.schema), rows, true);
+  perturbed.row_numbers = numbers;  // of the dataset, not of the copy
+  const TableTensors on_device(perturbed, machine.device, dtype_of(config.train.precision));
+  return {predict_table(*model, gate_state, on_device, table.schema.classes), sha256};
+}
+
+torch::Tensor TableRun::gates_by_row(Split split) {
+  c10::InferenceMode inference;
+  const TableTensors& rows = tensors(split);
+  const int64_t width = model->encoder().width();
+  std::vector<torch::Tensor> parts;
+  for (int64_t begin = 0; begin < rows.rows(); begin += block) {
+    const auto batch = rows.range(begin, std::min(rows.rows(), begin + block));
+    GatePass pass = GatePass::evaluation(gate_state, batch->example_ids);
+    model->forward(*batch, pass);
+    const GateSite* site = model->interface_site();
+    const torch::Tensor gates = site == nullptr ? at::ones({width}) : pass.record(*site)->gated.gates.cpu();
+    parts.push_back(gates.expand({batch->codes.size(0), width}));
+  }
+  return at::cat(parts);
+}
+
+GateReport TableRun::gates(Split split) {
+  return report_gates(*this, [&] { return gates_by_row(split); });
+}
+
+torch::Tensor TableRun::share_of_dimension(Split split) {
+  c10::InferenceMode inference;
+  const GateSite* site = model->interface_site();
+  if (site == nullptr || !site->gate->has_instance_logits()) return model->open_dimensions(gate_state).to(torch::kFloat64);
+  return gates_by_row(split).gt(0).to(torch::kFloat64).mean(0);
+}
+
+std::optional<InputReport> TableRun::inputs(Split split) {
+  const auto read = model->encoder().columns_of_dimension();
+  const auto names = model->encoder().column_names();
+  const torch::Tensor shares = share_of_dimension(split).contiguous();
+  std::vector<OpenInput> columns(names.size());
+  for (size_t d = 0; d < read.size(); ++d) {
+    const double open = shares.data_ptr<double>()[d];
+    for (const int64_t column : read[d]) {
+      OpenInput& input = columns[static_cast<size_t>(column)];
+      input.open_dimensions += open > 0 ? 1 : 0;
+      input.share_of_rows = std::max(input.share_of_rows.value_or(0), open);
+    }
+  }
+  InputReport report{static_cast<int64_t>(names.size()), {}};
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns[i].name = names[i];
+    if (columns[i].open_dimensions > 0) report.open.push_back(columns[i]);
+  }
+  std::stable_sort(report.open.begin(), report.open.end(),
+                   [](const OpenInput& a, const OpenInput& b) { return a.open_dimensions > b.open_dimensions; });
+  return report;
+}
+
+void TableRun::add_figures(Split split, Evaluation& evaluation) {
+  if (table.planted.empty()) return;
+  add_planted_sets(*this, split, *evaluation.planted);
+  evaluation.bayes_auc = table.bayes_auc;
 }
 
 }  // namespace l0gm

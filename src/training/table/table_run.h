@@ -1,44 +1,41 @@
 #pragma once
 
-#include <atomic>
-#include <string>
-#include <vector>
+#include <filesystem>
+#include <map>
 
+#include "batches/table/table_batches.h"
+#include "data/table/encoded.h"
 #include "data/table/table_dataset.h"
 #include "training/run.h"
-#include "training/table/table_task.h"
+#include "training/table/table_record.h"
 
 namespace l0gm {
 
-// Everything a run knows about its table without having it: schema.json.
-struct TableRecord {
-  Schema schema;
-  std::vector<FieldCounts> counts;
-  std::string dataset;
-  std::vector<FileStamp> files;
-  std::vector<std::string> planted;
-  double bayes_auc = 0, bayes_nll = 0;
-  std::string training_rows;  // SHA-256 of which rows of the dataset were trained on
-  std::string teacher;        // of the weights that soft labels came from; "": none
+// A finished run on a table.
+class TableRun : public Run {
+ public:
+  TableRun(const std::filesystem::path& path, const Machine& machine);
 
-  nlohmann::json to_json() const;
-  static TableRecord from_json(const nlohmann::json& json);
-};
+  const Record& record() const override { return table; }
+  Predictions predict(Split split) override;
+  // The copy is written to RUN/perturbed/SPLIT-<condition>.csv and read back as any file is.
+  PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) override;
+  GateReport gates(Split split) override;
+  std::optional<InputReport> inputs(Split split) override;
+  void add_figures(Split split, Evaluation& evaluation) override;
 
-// Trains `config` into the folder `out`; with `resume` goes on where an interrupted run stopped.
-// False when `stop` was raised before the end.
-bool train_table(const Config& config, const std::filesystem::path& out, bool resume, const Machine& machine,
-                 const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
+  const TableDataset& dataset();             // refused when its files have changed since training
+  const EncodedTable& encoded(Split split);  // as in training: the statistics of training rows are out of fold
+  // What the interface of every row was multiplied with, [rows, width]: ones where nothing gates it.
+  torch::Tensor gates_by_row(Split split);
 
-// A finished run on a table, ready to predict.
-struct LoadedTable : LoadedRun {
   TableRecord table;
-};
-LoadedTable load_table_run(const std::filesystem::path& path, const Machine& machine);
 
-// The table a run was trained on; refuses when its files have changed since.
-TableDataset load_dataset(const LoadedTable& run);
-// The rows of one split (train, valid, test), encoded as in training: the statistics of training rows are out of fold.
-EncodedTable load_split(const LoadedTable& run, const std::string& split);
+ private:
+  const TableTensors& tensors(Split split);
+  torch::Tensor share_of_dimension(Split split);  // of rows for which each is open, [width]
+  std::map<Split, EncodedTable> encoded_;
+  std::map<Split, TableTensors> tensors_;
+};
 
 }  // namespace l0gm

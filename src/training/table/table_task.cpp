@@ -14,14 +14,19 @@ constexpr int64_t evaluation_block = 4096;
 constexpr uint64_t order_stream = 0x6f72646572;  // numbers of their own for the order of rows
 }  // namespace
 
-void TableTask::add_split(const std::string& split, const EncodedTable& table, torch::Device device, torch::Dtype dtype) {
+void TableTask::add_split(Split split, const EncodedTable& table, torch::Device device, torch::Dtype dtype) {
   splits_.emplace(split, TableTensors(table, device, dtype));
 }
 
-int64_t TableTask::steps_per_epoch() const { return (splits_.at("train").rows() + batch_ - 1) / batch_; }
+void TableTask::set_soft_targets(const Predictions& predictions) {
+  TableTensors& rows = splits_.at(Split::train);
+  rows.set_soft_targets(at::tensor(predictions.probabilities, torch::kFloat64).view({rows.rows(), -1}));
+}
+
+int64_t TableTask::steps_per_epoch() const { return (splits_.at(Split::train).rows() + batch_ - 1) / batch_; }
 
 std::shared_ptr<Batch> TableTask::training_batch(int64_t epoch, int64_t index) {
-  const TableTensors& rows = splits_.at("train");
+  const TableTensors& rows = splits_.at(Split::train);
   if (epoch != ordered_epoch_) {
     RandomStream random(seed_, mix_key(order_stream, static_cast<uint64_t>(epoch)));
     const std::vector<int64_t> order = random.permutation(rows.rows());
@@ -31,7 +36,7 @@ std::shared_ptr<Batch> TableTask::training_batch(int64_t epoch, int64_t index) {
   return rows.select(order_.slice(0, index * batch_, std::min(rows.rows(), (index + 1) * batch_)));
 }
 
-Predictions TableTask::predict(Model& model, const GateState& state, const std::string& split) {
+Predictions TableTask::predict(Model& model, const GateState& state, Split split) {
   return predict_table(model, state, splits_.at(split), schema_.classes);
 }
 

@@ -11,21 +11,21 @@ namespace l0gm {
 class TableTask : public Task {
  public:
   TableTask(const Schema& schema, int64_t batch, uint64_t seed) : schema_(schema), batch_(batch), seed_(seed) {}
-  void add_split(const std::string& split, const EncodedTable& table, torch::Device device, torch::Dtype dtype);
+  void add_split(Split split, const EncodedTable& table, torch::Device device, torch::Dtype dtype);
 
-  void set_soft_targets(const torch::Tensor& probabilities) { splits_.at("train").set_soft_targets(probabilities); }
+  void set_soft_targets(const Predictions& predictions) override;
 
   int64_t steps_per_epoch() const override;
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
-  Predictions predict(Model& model, const GateState& state, const std::string& split) override;
+  Predictions predict(Model& model, const GateState& state, Split split) override;
   int64_t class_count() const override { return static_cast<int64_t>(schema_.classes.size()); }
-  const TableTensors& split(const std::string& name) const { return splits_.at(name); }
+  const TableTensors& split(Split name) const { return splits_.at(name); }
 
  private:
   Schema schema_;
   int64_t batch_;
   uint64_t seed_;
-  std::map<std::string, TableTensors> splits_;
+  std::map<Split, TableTensors> splits_;
   int64_t ordered_epoch_ = -1;
   torch::Tensor order_;
 };

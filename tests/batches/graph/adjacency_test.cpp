@@ -35,7 +35,7 @@ TEST(Parallel, WorksInTorchsThreads) {
 TEST(Parallel, PartsHaveEquallyManyEdges) {
   const std::vector<int64_t> offsets = {0, 0, 100, 100, 110, 120, 130, 200};  // 7 rows
   EXPECT_EQ(first_row_of_part(offsets.data(), 7, 0, 2), 0);
-  EXPECT_EQ(first_row_of_part(offsets.data(), 7, 1, 2), 3) << "103 edges and rows stand before it";
+  EXPECT_EQ(first_row_of_part(offsets.data(), 7, 1, 2), 3) << "103 edges and rows come before it";
   EXPECT_EQ(first_row_of_part(offsets.data(), 7, 2, 2), 7);
 }
 
@@ -62,7 +62,7 @@ TEST(Adjacency, SharesTheBlocksMemory) {
   EXPECT_TRUE(gone.expired()) << "its arrays are held, not the block";
   EXPECT_EQ(adjacency->neighbours.const_data_ptr<int32_t>(), neighbours);
   EXPECT_EQ(adjacency->weights.const_data_ptr<float>(), weights);
-  EXPECT_EQ(farthest_apart(dense_of(adjacency->offsets, adjacency->neighbours, adjacency->weights, 9), dense), 0);
+  EXPECT_EQ(max_abs_difference(dense_of(adjacency->offsets, adjacency->neighbours, adjacency->weights, 9), dense), 0);
   EXPECT_TRUE(at::equal(adjacency->own, integers({8, 7, 6, 5, 4, 3, 2})));
   EXPECT_EQ(adjacency->targets(), 7);
   EXPECT_EQ(adjacency->sources(), 9);
@@ -82,13 +82,14 @@ TEST(Adjacency, Transposes) {
       EXPECT_TRUE(at::equal(counted.weights, adjacency->weights.index_select(0, counted.edge_of)));
     }
     const torch::Tensor dense = dense_matrix(*block);
-    EXPECT_LT(farthest_apart(at::mm(adjacency->matrix(true, torch::kFloat64), at::eye(toy.targets, torch::kFloat64)), dense.t()),
+    EXPECT_LT(max_abs_difference(at::mm(adjacency->matrix(true, torch::kFloat64), at::eye(toy.targets, torch::kFloat64)),
+                                 dense.t()),
               1e-15);
-    EXPECT_LT(farthest_apart(at::mm(adjacency->matrix(false, torch::kFloat64), at::eye(toy.sources, torch::kFloat64)), dense),
+    EXPECT_LT(max_abs_difference(at::mm(adjacency->matrix(false, torch::kFloat64), at::eye(toy.sources, torch::kFloat64)), dense),
               1e-15);
     if (toy.targets > 100) continue;  // one by one takes long
     const Adjacency::Transposed& kept = adjacency->transposed();
-    EXPECT_EQ(farthest_apart(dense_of(kept.offsets, kept.neighbours, kept.weights, toy.targets), dense.t()), 0);
+    EXPECT_EQ(max_abs_difference(dense_of(kept.offsets, kept.neighbours, kept.weights, toy.targets), dense.t()), 0);
   }
 }
 
@@ -154,7 +155,7 @@ TEST(GraphTensors, WholeGraphIsMadeOnce) {
   EXPECT_TRUE(at::equal(batch->example_ids, integers({0, 3})));
   EXPECT_TRUE(at::equal(batch->targets, integers({1, 1})));
   EXPECT_TRUE(at::equal(batch->weights, at::tensor({0.5F, 2.0F})));
-  // Once nobody else has the block it is forgotten: a block of each step must not stay for ever.
+  // The cached block is dropped once it has no other owner: the blocks of all steps must not accumulate.
   const std::weak_ptr<const Adjacency> old = batch->blocks[0];
   batch->blocks.clear();
   again->blocks.clear();
@@ -165,7 +166,7 @@ TEST(GraphTensors, WholeGraphIsMadeOnce) {
   EXPECT_TRUE(old.expired());
 }
 
-TEST(GraphTensors, SampledBlocksKnowTheirNodes) {
+TEST(GraphTensors, SampledBlocksHaveTheIdsOfTheirNodes) {
   for (const bool sparse : {false, true}) {
     const Graph graph = toy_graph(sparse);
     const GraphTensors tensors(graph, torch::kCPU, torch::kFloat64);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing_tools;
 
-TEST(TableTensors, HoldsTheTableAsItIs) {
+TEST(TableTensors, HoldsTheTableUnchanged) {
   const EncodedTable rows = toy_rows();
   const TableTensors tensors(rows, torch::kCPU, torch::kFloat64);
   EXPECT_EQ(tensors.rows(), 6);
@@ -28,7 +28,7 @@ TEST(TableTensors, HoldsTheTableAsItIs) {
   EXPECT_TRUE(at::equal(tensors.targets(), batch->targets));
 }
 
-TEST(TableTensors, KeepsNoHandOnTheTable) {
+TEST(TableTensors, CopiesTheTable) {
   auto rows = std::make_unique<EncodedTable>(toy_rows());
   const TableTensors tensors(*rows, torch::kCPU, torch::kFloat32);
   std::fill(rows->codes.begin(), rows->codes.end(), -7);

@@ -8,6 +8,7 @@
 #include "compact/compact_run.h"
 #include "compact/tiny_graph.h"
 #include "data/graph/cache.h"
+#include "data/graph/check_graph.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

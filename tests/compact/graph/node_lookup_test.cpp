@@ -6,6 +6,7 @@
 #include "compact/tiny_graph.h"
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
+#include "runtime/reference_logits.h"
 
 namespace l0gm {
 namespace {

@@ -9,6 +9,7 @@
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
 #include "runtime/probabilities.h"
+#include "runtime/reference_logits.h"
 #include "support/temporary_folder.h"
 #include "training/table/table_task.h"
 

@@ -57,7 +57,7 @@ inline std::filesystem::path graph_test_file(const std::string& name) {
   return std::filesystem::path(L0GM_SOURCE_DIR) / "tests" / "data" / "graph" / "files" / name;
 }
 
-// The bytes under a name of their own for as long as `use` runs: file systems flush a file that is written over.
+// Writes the bytes to a new file for as long as `use` runs: overwriting an existing one would make the file system flush it.
 template <class Use>
 void with_file(const std::filesystem::path& folder, const std::string& bytes, const Use& use) {
   static int count = 0;

@@ -1,9 +1,10 @@
+#include "data/graph/attribute_information.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "data/graph/attribute_tools.h"
-#include "data/graph/attributes.h"
 
 namespace l0gm {
 namespace {

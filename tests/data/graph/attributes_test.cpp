@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "data/graph/attribute_information.h"
 #include "data/graph/attribute_tools.h"
 #include "l0gm/error.h"
 #include "support/temporary_folder.h"
@@ -13,7 +14,7 @@
 namespace l0gm {
 namespace {
 
-// 60 nodes, of which the first 40 train; attribute 4 is constant among them, attribute 2 tells the class.
+// 60 nodes, of which the first 40 are for training; attribute 4 is constant among them, attribute 2 is the class.
 Graph some_graph(bool sparse) {
   std::vector<std::vector<float>> rows;
   std::vector<int32_t> labels;

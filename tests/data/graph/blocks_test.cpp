@@ -42,7 +42,7 @@ std::set<std::pair<int64_t, int64_t>> edges_of(const MessageBlock& block) {
   return edges;
 }
 
-TEST(ThinnedBlock, DropsBothDirectionsTogetherAndCountsDegreesAnew) {
+TEST(ThinnedBlock, DropsBothDirectionsTogetherAndRecountsDegrees) {
   const Graph graph = small_graph();
   const auto all = edges_of(*whole_block(graph));
   int64_t left = 0;
@@ -67,7 +67,7 @@ TEST(ThinnedBlock, DropsBothDirectionsTogetherAndCountsDegreesAnew) {
   EXPECT_EQ(edges_of(*thinned_block(graph, 0, 1)), all);
 }
 
-TEST(ThinnedBlock, DirectionsGoTheirOwnWaysWhereTheGraphHasDirections) {
+TEST(ThinnedBlock, DirectionsAreDroppedIndependentlyInADirectedGraph) {
   std::vector<std::pair<int, int>> edges;
   for (int i = 0; i < 200; ++i) {
     edges.emplace_back(i, (i + 1) % 200);
@@ -98,7 +98,7 @@ TEST(ThinnedBlock, AnEdgeGoesByItsOwnNumberWhateverTheThread) {
   ASSERT_EQ(block->targets, nodes);
   for (int64_t v = 0; v < nodes; v += 31) {
     std::vector<int32_t> expected;
-    for (const int32_t u : graph.heard_by(v)) {
+    for (const int32_t u : graph.in_neighbours(v)) {
       const int64_t number = std::min<int64_t>(u, v) << 32 | std::max<int64_t>(u, v);
       float uniform = 0;
       fill_uniform(77, &number, 1, 1, &uniform);
@@ -164,7 +164,7 @@ TEST(CompletePlanShape, ReadsNoMoreThanItMust) {
   EXPECT_EQ(plan.blocks[1]->sources, 4);
   EXPECT_EQ(plan.blocks[0]->targets, 4);
   EXPECT_EQ(plan.blocks[0]->sources, 6);
-  EXPECT_EQ(plan.blocks[0]->source_degree[5], 2);  // the graph's degree, though nobody asks what node 5 hears
+  EXPECT_EQ(plan.blocks[0]->source_degree[5], 2);  // the graph's degree, though no layer computes node 5
 }
 
 TEST(CompletePlanShape, SharesTheWholeBlockWhereNearlyAllIsNeeded) {

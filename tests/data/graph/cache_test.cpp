@@ -79,7 +79,7 @@ TEST(GraphCache, DamageIsRefused) {
     each_damage(bytes, false, [&](const std::string& damaged) {
       with_file(folder.path(), damaged, [&](const std::filesystem::path& path) {
         try {
-          expect_same(read_graph(path), rich_graph(sparse));  // only what nobody looks at can change unseen
+          expect_same(read_graph(path), rich_graph(sparse));  // only bytes that are not read can change undetected
           read += 1;
         } catch (const UserError&) {
           refused += 1;
@@ -100,7 +100,7 @@ TEST(GraphCache, ContentIsCheckedToo) {
   EXPECT_THROW(read_graph(folder.path() / "a.graph"), UserError);
 }
 
-TEST(GraphCache, MadeOnceAndAnewWhenDamaged) {
+TEST(GraphCache, MadeOnceAndAgainWhenDamaged) {
   const TemporaryFolder folder;
   int made = 0;
   const auto make = [&] {
@@ -133,7 +133,7 @@ TEST(GraphCache, AFolderThatCannotBeWrittenCostsAWarning) {
   testing::internal::CaptureStderr();
   expect_same(cached_graph(folder.path() / "file", "key", [] { return rich_graph(true); }), rich_graph(true));
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("could not be kept"), std::string::npos) << said;
+  EXPECT_NE(said.find("could not be stored"), std::string::npos) << said;
   expect_same(cached_graph("", "key", [] { return rich_graph(true); }), rich_graph(true));
 }
 

@@ -26,7 +26,7 @@ TEST(FastGcnSampler, IsUnbiased) {
   testing::expect_unbiased(directed, FastGcnSampler(directed, options_of(15), 2, 10, 2), 2, 8000, 30, 25);
 }
 
-TEST(FastGcnSampler, HearsDrawnNeighboursAndKeepsTargetsFirst) {
+TEST(FastGcnSampler, RowsAreDrawnNeighboursAndTargetsComeFirst) {
   const Graph graph = small_graph();
   const FastGcnSampler sampler(graph, options_of(12), 2, 8, 3);
   EXPECT_EQ(sampler.steps_per_epoch(), 4);
@@ -41,7 +41,7 @@ TEST(FastGcnSampler, HearsDrawnNeighboursAndKeepsTargetsFirst) {
     EXPECT_LE(block->sources, block->targets + 12);
     std::map<int32_t, float> weight_of;  // one draw serves all targets: a source has one weight
     for (int64_t i = 0; i < block->targets; ++i) {
-      const auto row = graph.heard_by(plan.inputs[static_cast<size_t>(i)]);
+      const auto row = graph.in_neighbours(plan.inputs[static_cast<size_t>(i)]);
       EXPECT_EQ(block->target_degree[i], static_cast<float>(row.size()));
       for (int64_t edge = block->offsets[i]; edge < block->offsets[i + 1]; ++edge) {
         const int32_t source = block->neighbours[edge];

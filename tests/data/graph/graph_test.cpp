@@ -7,17 +7,17 @@
 namespace l0gm {
 namespace {
 
-std::vector<int32_t> heard(const Graph& graph, int64_t node) {
-  return {graph.heard_by(node).begin(), graph.heard_by(node).end()};
+std::vector<int32_t> in_neighbours_of(const Graph& graph, int64_t node) {
+  return {graph.in_neighbours(node).begin(), graph.in_neighbours(node).end()};
 }
 
-TEST(BuildAdjacency, RowsListWhoIsHeard) {
+TEST(BuildAdjacency, RowsListInNeighbours) {
   Graph graph;
   graph.nodes = 4;
   build_adjacency(graph, {{0, 2, 2, 1, 0}, {1, 1, 1, 1, 2}}, false);  // 2 -> 1 twice, a loop at 1
-  EXPECT_EQ(heard(graph, 0), (std::vector<int32_t>{}));
-  EXPECT_EQ(heard(graph, 1), (std::vector<int32_t>{0, 2}));
-  EXPECT_EQ(heard(graph, 2), (std::vector<int32_t>{0}));
+  EXPECT_EQ(in_neighbours_of(graph, 0), (std::vector<int32_t>{}));
+  EXPECT_EQ(in_neighbours_of(graph, 1), (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(in_neighbours_of(graph, 2), (std::vector<int32_t>{0}));
   EXPECT_EQ(graph.edges(), 3);
   EXPECT_EQ(graph.degree(3), 0);
   EXPECT_FALSE(graph.symmetric);
@@ -27,9 +27,9 @@ TEST(BuildAdjacency, UndirectedHasBothDirectionsOnce) {
   Graph graph;
   graph.nodes = 4;
   build_adjacency(graph, {{0, 1, 2, 3}, {1, 0, 1, 3}}, true);
-  EXPECT_EQ(heard(graph, 0), (std::vector<int32_t>{1}));
-  EXPECT_EQ(heard(graph, 1), (std::vector<int32_t>{0, 2}));
-  EXPECT_EQ(heard(graph, 2), (std::vector<int32_t>{1}));
+  EXPECT_EQ(in_neighbours_of(graph, 0), (std::vector<int32_t>{1}));
+  EXPECT_EQ(in_neighbours_of(graph, 1), (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(in_neighbours_of(graph, 2), (std::vector<int32_t>{1}));
   EXPECT_EQ(graph.edges(), 4);
   EXPECT_TRUE(graph.symmetric);
 }
@@ -43,7 +43,7 @@ TEST(BuildAdjacency, DirectedEdgesThatComeInPairsAreSymmetric) {
   EXPECT_FALSE(graph.symmetric);
 }
 
-// Enough edges for several threads, against a table of who hears whom.
+// Enough edges for several threads, against an adjacency matrix.
 TEST(BuildAdjacency, LargeGraphIsTheSetOfItsEdges) {
   constexpr int64_t nodes = 3000;
   for (const bool undirected : {false, true}) {
@@ -67,10 +67,10 @@ TEST(BuildAdjacency, LargeGraphIsTheSetOfItsEdges) {
       for (int32_t other = 0; other < nodes; ++other) {
         if (wanted[static_cast<size_t>(node)][static_cast<size_t>(other)]) row.push_back(other);
       }
-      ASSERT_EQ(heard(graph, node), row) << node;
+      ASSERT_EQ(in_neighbours_of(graph, node), row) << node;
     }
     EXPECT_EQ(graph.symmetric, undirected);
-    EXPECT_EQ(heard_both_ways(graph), undirected);
+    EXPECT_EQ(is_symmetric(graph), undirected);
   }
 }
 

@@ -44,13 +44,13 @@ std::set<Link> set_of(const std::vector<Link>& links) { return {links.begin(), l
 std::set<Link> links_one_by_one(const Graph& graph) {
   std::set<Link> links;
   for (int64_t v = 0; v < graph.nodes; ++v) {
-    for (const int32_t u : graph.heard_by(v))
+    for (const int32_t u : graph.in_neighbours(v))
       links.insert({std::min(u, static_cast<int32_t>(v)), std::max(u, static_cast<int32_t>(v))});
   }
   return links;
 }
 
-TEST(Links, EveryPairOnceWhicheverWayItIsHeard) {
+TEST(Links, EveryPairOnceInEitherDirection) {
   const Graph directed = graph_of(5, {{0, 1}, {1, 0}, {3, 1}, {2, 4}}, false);
   ASSERT_FALSE(directed.symmetric);
   EXPECT_EQ(links_of(directed), (std::vector<Link>{{0, 1}, {1, 3}, {2, 4}}));
@@ -115,35 +115,35 @@ TEST(Links, HeldOutLinksAreNotInTheMessageGraph) {
     EXPECT_EQ(left.symmetric, graph.symmetric);
     EXPECT_EQ(links_one_by_one(left), set_of(split.train)) << "those of training, and no others";
     for (int64_t v = 0; v < left.nodes; ++v) {
-      EXPECT_TRUE(std::is_sorted(left.heard_by(v).begin(), left.heard_by(v).end()));
-      for (const int32_t u : left.heard_by(v)) {
-        EXPECT_TRUE(std::ranges::binary_search(graph.heard_by(v), u)) << "no direction that was not there";
+      EXPECT_TRUE(std::is_sorted(left.in_neighbours(v).begin(), left.in_neighbours(v).end()));
+      for (const int32_t u : left.in_neighbours(v)) {
+        EXPECT_TRUE(std::ranges::binary_search(graph.in_neighbours(v), u)) << "no direction that was not there";
       }
     }
-    EXPECT_EQ(heard_both_ways(left), undirected);
+    EXPECT_EQ(is_symmetric(left), undirected);
     EXPECT_EQ(graph.edges(), random_graph(80, 700, 4, undirected).edges()) << "the graph itself is as it was";
   }
 }
 
 TEST(Links, TheStepsOwnLinksAreNotInItsBlock) {
   const Graph graph = graph_of(6, {{0, 1}, {1, 2}, {2, 3}, {0, 3}, {4, 0}});
-  const auto block = thinned_by(graph, std::vector<Link>{{0, 3}, {1, 2}, {2, 5}});  // the last is no link
+  const auto block = block_without_links(graph, std::vector<Link>{{0, 3}, {1, 2}, {2, 5}});  // the last is no link
   EXPECT_EQ(std::vector<int64_t>(block->offsets.begin(), block->offsets.end()), (std::vector<int64_t>{0, 2, 3, 4, 5, 6, 6}));
   EXPECT_EQ(std::vector<int32_t>(block->neighbours.begin(), block->neighbours.end()), (std::vector<int32_t>{1, 4, 0, 3, 2, 0}));
   EXPECT_EQ(std::vector<float>(block->target_degree.begin(), block->target_degree.end()), (std::vector<float>{2, 1, 1, 1, 1, 0}))
       << "counted anew";
   EXPECT_EQ(std::vector<float>(block->source_degree.begin(), block->source_degree.end()), (std::vector<float>{2, 1, 1, 1, 1, 0}));
   EXPECT_TRUE(block->symmetric);
-  EXPECT_EQ(thinned_by(graph, {})->neighbours.size(), graph.edges());
+  EXPECT_EQ(block_without_links(graph, {})->neighbours.size(), graph.edges());
   const auto all = links_of(graph);
-  EXPECT_EQ(thinned_by(graph, all)->neighbours.size(), 0);
+  EXPECT_EQ(block_without_links(graph, all)->neighbours.size(), 0);
 }
 
 TEST(Links, OthersOfAStepMayBeDroppedAsWell) {
   const Graph graph = random_graph(200, 3000, 5);
   const auto links = links_of(graph);
   const std::vector<Link> asked(links.begin(), links.begin() + 500);
-  const auto block = thinned_by(graph, asked, 0.4, 9);
+  const auto block = block_without_links(graph, asked, 0.4, 9);
   const auto kept = static_cast<double>(block->neighbours.size()), before = static_cast<double>(graph.edges() - 1000);
   EXPECT_NEAR(kept / before, 0.6, 0.05);
   std::set<Link> left;
@@ -193,19 +193,19 @@ TEST(Links, DrawnPairsAreUniform) {
   EXPECT_LT(chi_square, 31.3) << "11 degrees of freedom: one in a thousand";
 }
 
-TEST(Links, OthersShareANodeWithTheLink) {
+TEST(Links, NegativesShareANodeWithTheLink) {
   const Graph graph = random_graph(40, 200, 8);
   const UnlinkedPairs pairs(graph);
   for (const Link& link : links_of(graph)) {
-    const auto others = pairs.others_for(link, 30, 3);
-    EXPECT_EQ(others.end, link.first);
-    ASSERT_EQ(others.nodes.size(), 30U);
-    for (const int32_t node : others.nodes) {
+    const auto negatives = pairs.negatives_for(link, 30, 3);
+    EXPECT_EQ(negatives.end, link.first);
+    ASSERT_EQ(negatives.nodes.size(), 30U);
+    for (const int32_t node : negatives.nodes) {
       EXPECT_NE(node, link.first);
       EXPECT_FALSE(is_linked(graph, link.first, node));
     }
-    EXPECT_EQ(others.nodes, pairs.others_for(link, 30, 3).nodes);
-    EXPECT_NE(others.nodes, pairs.others_for(link, 30, 4).nodes);
+    EXPECT_EQ(negatives.nodes, pairs.negatives_for(link, 30, 3).nodes);
+    EXPECT_NE(negatives.nodes, pairs.negatives_for(link, 30, 4).nodes);
   }
 }
 
@@ -213,18 +213,18 @@ TEST(Links, AHubRanksFromItsOtherEnd) {
   std::vector<std::pair<int, int>> star;
   for (int leaf = 1; leaf < 10; ++leaf) star.emplace_back(0, leaf);
   const Graph hub = graph_of(10, star);
-  const auto others = UnlinkedPairs(hub).others_for({0, 4}, 200, 0);
-  EXPECT_EQ(others.end, 4);
-  EXPECT_EQ(std::set<int32_t>(others.nodes.begin(), others.nodes.end()), (std::set<int32_t>{1, 2, 3, 5, 6, 7, 8, 9}));
+  const auto negatives = UnlinkedPairs(hub).negatives_for({0, 4}, 200, 0);
+  EXPECT_EQ(negatives.end, 4);
+  EXPECT_EQ(std::set<int32_t>(negatives.nodes.begin(), negatives.nodes.end()), (std::set<int32_t>{1, 2, 3, 5, 6, 7, 8, 9}));
 
   std::vector<std::pair<int, int>> nearly;  // node 0 is linked to all but the last of a thousand
   for (int leaf = 1; leaf < 999; ++leaf) nearly.emplace_back(0, leaf);
   const Graph almost = graph_of(1000, nearly);
-  const auto rare = UnlinkedPairs(almost).others_for({0, 4}, 20, 0);
+  const auto rare = UnlinkedPairs(almost).negatives_for({0, 4}, 20, 0);
   EXPECT_EQ(rare.end, 0);
   EXPECT_EQ(rare.nodes, std::vector<int32_t>(20, 999));
 
-  EXPECT_THROW(UnlinkedPairs(graph_of(3, {{0, 1}, {1, 2}, {0, 2}})).others_for({0, 1}, 5, 0), UserError);
+  EXPECT_THROW(UnlinkedPairs(graph_of(3, {{0, 1}, {1, 2}, {0, 2}})).negatives_for({0, 1}, 5, 0), UserError);
 }
 
 }  // namespace

@@ -42,19 +42,19 @@ TEST(NeighbourSampler, DrawsRealNeighboursEachOnceAsManyAsTheFanOut) {
       const int64_t fanout = layer == 1 ? 4 : 2;
       for (int64_t i = 0; i < block.targets; ++i) {
         const int64_t node = plan.inputs[static_cast<size_t>(i)];
-        const auto row = graph.heard_by(node);
+        const auto row = graph.in_neighbours(node);
         EXPECT_EQ(block.target_degree[i], static_cast<float>(row.size()));
-        std::set<int64_t> heard;
+        std::set<int64_t> neighbours;
         for (int64_t edge = block.offsets[i]; edge < block.offsets[i + 1]; ++edge) {
           ASSERT_LT(block.neighbours[edge], block.sources);
-          heard.insert(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
+          neighbours.insert(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
           const double drawn = static_cast<double>(std::min<int64_t>(fanout, graph.degree(node)));
           EXPECT_FLOAT_EQ(static_cast<float>(testing::weight_at(block, edge)),
                           static_cast<float>(static_cast<double>(row.size()) / drawn));
         }
-        EXPECT_EQ(static_cast<int64_t>(heard.size()), std::min<int64_t>(fanout, graph.degree(node)));
-        EXPECT_EQ(static_cast<int64_t>(heard.size()), block.offsets[i + 1] - block.offsets[i]);
-        for (const int64_t u : heard) EXPECT_TRUE(std::binary_search(row.begin(), row.end(), static_cast<int32_t>(u)));
+        EXPECT_EQ(static_cast<int64_t>(neighbours.size()), std::min<int64_t>(fanout, graph.degree(node)));
+        EXPECT_EQ(static_cast<int64_t>(neighbours.size()), block.offsets[i + 1] - block.offsets[i]);
+        for (const int64_t u : neighbours) EXPECT_TRUE(std::binary_search(row.begin(), row.end(), static_cast<int32_t>(u)));
       }
     }
   }
@@ -87,13 +87,13 @@ TEST(NeighbourSampler, WithLargeFanOutsRowsAreCompleteAndWithoutWeights) {
   }
 }
 
-std::multiset<int64_t> heard_at(const MessagePlan& plan, int64_t target) {
+std::multiset<int64_t> neighbours_of(const MessagePlan& plan, int64_t target) {
   const MessageBlock& block = *plan.blocks.back();
-  std::multiset<int64_t> heard;
+  std::multiset<int64_t> neighbours;
   for (int64_t edge = block.offsets[target]; edge < block.offsets[target + 1]; ++edge) {
-    heard.insert(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
+    neighbours.insert(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
   }
-  return heard;
+  return neighbours;
 }
 
 TEST(NeighbourSampler, WhatANodeDrawsDoesNotDependOnTheOthers) {
@@ -101,7 +101,7 @@ TEST(NeighbourSampler, WhatANodeDrawsDoesNotDependOnTheOthers) {
   const MessagePlan few = NeighbourSampler(graph, options_of({2}), 1, 6, 3).draw(4, 0);
   const MessagePlan many = NeighbourSampler(graph, options_of({2}), 1, 24, 3).draw(4, 0);
   ASSERT_TRUE(std::equal(few.outputs.begin(), few.outputs.end(), many.outputs.begin()));
-  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(heard_at(few, i), heard_at(many, i));
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(neighbours_of(few, i), neighbours_of(many, i));
 }
 
 TEST(NeighbourSampler, TooFewFanOutsAreRefused) {

@@ -60,13 +60,13 @@ TEST(Npy, Texts) {
 }
 
 TEST(Npy, WhatDoesNotFitIsRefused) {
-  EXPECT_NE(refusal("").find("does not begin"), std::string::npos);
-  EXPECT_NE(refusal("PK\3\4 and more than ten").find("does not begin"), std::string::npos);
+  EXPECT_NE(refusal("").find("does not start"), std::string::npos);
+  EXPECT_NE(refusal("PK\3\4 and more than ten").find("does not start"), std::string::npos);
   EXPECT_NE(refusal(npy_of("<f4", "(3,)", bytes_of<float>({1, 2}))).find("8 bytes of data, its shape needs 12"),
             std::string::npos);
   EXPECT_NE(refusal(npy_of("<f4", "(1,)", bytes_of<float>({1, 2}))).find("cut off or damaged"), std::string::npos);
-  EXPECT_NE(refusal(npy_of("<f4", "(4611686018427387904, 4)", "")).find("beyond all measure"), std::string::npos);
-  EXPECT_NE(refusal(npy_of("<f4", "(4611686018427387904, 4, 0)", "")).find("beyond all measure"), std::string::npos);
+  EXPECT_NE(refusal(npy_of("<f4", "(4611686018427387904, 4)", "")).find("too large"), std::string::npos);
+  EXPECT_NE(refusal(npy_of("<f4", "(4611686018427387904, 4, 0)", "")).find("too large"), std::string::npos);
   EXPECT_NE(refusal(npy_of("<M8", "(1,)", "12345678")).find("type '<M8'"), std::string::npos);
   EXPECT_NE(refusal(npy_of("<c16", "(1,)", "1234567812345678")).find("type '<c16'"), std::string::npos);
   EXPECT_NE(refusal(npy_of("<U1", "(1,)", "abcd")).find("wanted numbers"), std::string::npos);

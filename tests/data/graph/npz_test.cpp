@@ -6,6 +6,7 @@
 #include <map>
 
 #include "data/graph/archive_tools.h"
+#include "data/graph/check_graph.h"
 #include "data/graph/node_split.h"
 #include "data/graph/zip.h"
 #include "l0gm/error.h"
@@ -57,7 +58,7 @@ TEST(Npz, RowIsWhereTheEdgeBegins) {
   const Graph graph = read_npz(graph_test_file("plain.npz"), false);
   EXPECT_EQ(graph.edges(), 5);
   ASSERT_EQ(graph.degree(1), 1);
-  EXPECT_EQ(graph.heard_by(1)[0], 0);  // 0 -> 1
+  EXPECT_EQ(graph.in_neighbours(1)[0], 0);  // 0 -> 1
   EXPECT_FALSE(graph.symmetric);
 }
 
@@ -118,7 +119,7 @@ TEST(Npz, AFileThatIsCutOffIsRefused) {
   const std::string bytes = read_file(graph_test_file("protocol3.npz"));
   const std::string message =
       message_of<UserError>([&] { read_npz(folder.write("a.npz", bytes.substr(0, bytes.size() / 2)), true); });
-  EXPECT_NE(message.find("a.npz' is no zip archive that can be read: its end is missing: it is cut off"), std::string::npos)
+  EXPECT_NE(message.find("a.npz' cannot be read as a zip archive: its end is missing: it is cut off"), std::string::npos)
       << message;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "data/graph/check_graph.h"
 #include "data/graph/node_split.h"
 #include "l0gm/error.h"
 #include "support/real_data.h"
@@ -80,7 +81,7 @@ TEST(Ogb, WhatDoesNotFitIsRefused) {
   write_small(folder);
   std::filesystem::remove(folder.path() / "raw/node-feat.csv");
   EXPECT_NE(message_of<UserError>([&] { ogb_files(folder.path()); }).find("no file raw/node-feat.csv.gz"), std::string::npos);
-  EXPECT_NE(message_of<UserError>([&] { ogb_files(folder.path() / "none"); }).find("is no folder"), std::string::npos);
+  EXPECT_NE(message_of<UserError>([&] { ogb_files(folder.path() / "none"); }).find("is not a folder"), std::string::npos);
 }
 
 std::filesystem::path arxiv() { return real_data_folder() / "graph" / "ogbn_arxiv"; }

@@ -77,7 +77,7 @@ TEST(GraphPerturb, TheSeedDecides) {
   }
 }
 
-// What is drawn for a node depends neither on other nodes nor on who trains.
+// What is drawn for a node depends neither on other nodes nor on the training nodes.
 TEST(GraphPerturb, DrawsBelongToNodes) {
   Graph graph = some_graph(false), other = some_graph(false);
   other.train = {0};

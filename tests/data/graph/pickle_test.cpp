@@ -57,11 +57,11 @@ TEST(Pickle, NothingButArraysIsNamed) {
             std::string::npos);
   EXPECT_NE(refusal("\x80\x02"
                     "cnumpy\nndarray\n)R.")
-                .find("'numpy ndarray' as numpy does not"),
+                .find("'numpy ndarray' with arguments that numpy does not write"),
             std::string::npos);
   EXPECT_NE(refusal("\x80\x02"
                     "cnumpy\nndarray\n)\x81.")
-                .find("no csr_matrix"),
+                .find("not a csr_matrix"),
             std::string::npos);
 }
 
@@ -72,12 +72,12 @@ TEST(Pickle, MalformedOnesAreRefused) {
   EXPECT_NE(refusal("\x80\x02.").find("does not end"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02NN.").find("does not end"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02N.N").find("does not end"), std::string::npos);
-  EXPECT_NE(refusal("\x80\x02h\x05.").find("not there"), std::string::npos);
+  EXPECT_NE(refusal("\x80\x02h\x05.").find("does not exist"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02t.").find("mark is missing"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02Na.").find("missing"), std::string::npos);
-  EXPECT_NE(refusal("\x80\x02NNa.").find("no container"), std::string::npos);
+  EXPECT_NE(refusal("\x80\x02NNa.").find("not a container"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02(\x85.").find("value is missing"), std::string::npos);  // a tuple may not reach below a mark
-  EXPECT_NE(refusal("\x80\x02}(Nu.").find("no container"), std::string::npos);
+  EXPECT_NE(refusal("\x80\x02}(Nu.").find("not a container"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02i.").find("opcode 0x69"), std::string::npos);
   EXPECT_NE(refusal("\x80\x02NNb.").find("gives None a state"), std::string::npos);
 }
@@ -97,7 +97,7 @@ TEST(Pickle, ASmallPickleCannotBecomeLarge) {
       "c_codecs\nencode\nq" +
       std::string("\0", 1) + text_opcode(std::string(5000, 'x')) + text_opcode("latin1") + "\x86q\1R";
   for (int i = 0; i < 10; ++i) bytes += std::string("h\0h\1R", 5);
-  EXPECT_NE(refusal(bytes + ".").find("again and again"), std::string::npos);
+  EXPECT_NE(refusal(bytes + ".").find("the same bytes several times"), std::string::npos);
 }
 
 TEST(Pickle, DamageIsAMessageOrAValue) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data/graph/sampler_tools.h"
+#include "data/graph/walk_distribution.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -29,7 +30,7 @@ Graph scarce_graph(bool symmetric = true) {
 }
 
 class ExactSaint : public ::testing::TestWithParam<SamplerKind> {};
-INSTANTIATE_TEST_SUITE_P(Laws, ExactSaint, ::testing::Values(SamplerKind::saint_node, SamplerKind::saint_edge));
+INSTANTIATE_TEST_SUITE_P(Distributions, ExactSaint, ::testing::Values(SamplerKind::saint_node, SamplerKind::saint_edge));
 
 TEST_P(ExactSaint, IsUnbiased) {
   const Graph graph = small_graph();
@@ -45,24 +46,25 @@ TEST_P(ExactSaint, IsUnbiasedWhereSubgraphsAreOftenDrawnAgain) {
   testing::expect_unbiased(directed, SaintSampler(directed, options_of(GetParam()), 1, 6, 2), 1, 60'000, 60, 50);
 }
 
-TEST_P(ExactSaint, KnowsHowOftenANodeIsDrawn) {
+TEST_P(ExactSaint, ChancesMatchHowOftenANodeIsDrawn) {
   for (const bool symmetric : {true, false}) {
     const Graph graph = scarce_graph(symmetric);
-    const auto law = GetParam() == SamplerKind::saint_node ? saint_node_law(graph, 6) : saint_edge_law(graph, 3);
+    const auto distribution = GetParam() == SamplerKind::saint_node ? node_distribution(graph, 6) : edge_distribution(graph, 3);
     const auto is_training = mark_training(graph);
     std::vector<double> count(60, 0);
     const int draws = 40'000;
     for (uint64_t key = 0; key < draws; ++key) {
-      for (const int64_t node : draw_subgraph(*law, is_training, key)) ++count[static_cast<size_t>(node)];
+      for (const int64_t node : draw_subgraph(*distribution, is_training, key)) ++count[static_cast<size_t>(node)];
     }
     for (int64_t node = 0; node < 60; ++node) {
-      const double p = law->chance(node);
+      const double p = distribution->chance(node);
       EXPECT_NEAR(count[static_cast<size_t>(node)] / draws, p, 4 * std::sqrt(p * (1 - p) / draws)) << node;
     }
   }
 }
 
-// With sum over examples of weight * loss: the mean loss of all training nodes is not moved by who is drawn more often.
+// With sum over examples of weight * loss: the expectation is the mean loss of all training nodes, also if some are drawn more
+// often.
 void expect_unbiased_loss(const Graph& graph, const SaintSampler& sampler, int64_t draws) {
   const std::vector<double> loss = testing::random_feature(graph.nodes, 6);
   double mean = 0;
@@ -106,17 +108,18 @@ TEST(WalkSaint, IsUnbiasedWithinWhatItsCountsAllow) {
   const GraphOptions options = options_of(SamplerKind::saint_walk);
   const auto feature = testing::random_feature(60, 5);
   const auto sums = testing::mean_sums(graph, SaintSampler(graph, options, 1, 20, 1), feature, 1, 20'000);
-  const auto law = saint_walk_law(graph, 5, 3, 1, 1);
+  const auto distribution = walk_distribution(graph, 5, 3, 1, 1);
   const double subgraphs = 150;  // 50 * 60 / 20
-  int64_t judged = 0;
+  int64_t compared = 0;
   double worst_without_weights = 0;
   for (int64_t v = 0; v < 60; ++v) {
     const RunningMean& sum = sums[0][static_cast<size_t>(v)];
     ASSERT_GT(sum.count, 1000);
     double variance = sum.standard_error() * sum.standard_error(), bias = 0, alone = 0;
     for (int64_t place = 0; place < graph.degree(v); ++place) {
-      const double x = feature[static_cast<size_t>(graph.heard_by(v)[static_cast<size_t>(place)])];
-      const double share = law->chance(v, place) / law->chance(v), count = law->chance(v, place) * subgraphs;
+      const double x = feature[static_cast<size_t>(graph.in_neighbours(v)[static_cast<size_t>(place)])];
+      const double share = distribution->chance(v, place) / distribution->chance(v),
+                   count = distribution->chance(v, place) * subgraphs;
       variance += x * x * (1 - share) / count;
       bias += std::abs(x) / count;
       alone += x * share;
@@ -124,15 +127,15 @@ TEST(WalkSaint, IsUnbiasedWithinWhatItsCountsAllow) {
     const double full = testing::full_sum(graph, feature, v);
     EXPECT_NEAR(sum.mean, full, 4 * std::sqrt(variance) + bias + 1e-5) << v;
     worst_without_weights = std::max(worst_without_weights, std::abs(alone - full) / (4 * std::sqrt(variance) + bias + 1e-5));
-    ++judged;
+    ++compared;
   }
-  EXPECT_EQ(judged, 60);
+  EXPECT_EQ(compared, 60);
   EXPECT_GT(worst_without_weights, 1.0) << "the tolerance would let pass sums without weights";
 }
 
 TEST(WalkSaint, CountsAreTheSameOnAnyNumberOfThreads) {
   const Graph graph = small_graph();
-  const auto one = saint_walk_law(graph, 5, 3, 1, 9), four = saint_walk_law(graph, 5, 3, 4, 9);
+  const auto one = walk_distribution(graph, 5, 3, 1, 9), four = walk_distribution(graph, 5, 3, 4, 9);
   for (int64_t v = 0; v < 60; ++v) {
     EXPECT_EQ(one->chance(v), four->chance(v));
     for (int64_t place = 0; place < graph.degree(v); ++place) EXPECT_EQ(one->chance(v, place), four->chance(v, place));
@@ -159,14 +162,14 @@ TEST(SaintSampler, OneInducedSquareBlockServesAllLayers) {
       const int64_t node = plan.inputs[static_cast<size_t>(i)];
       EXPECT_EQ(block.target_degree[i], static_cast<float>(graph.degree(node)));
       examples += std::binary_search(graph.train.begin(), graph.train.end(), node) ? 1 : 0;
-      std::vector<int64_t> heard, expected;
+      std::vector<int64_t> neighbours, expected;
       for (int64_t edge = block.offsets[i]; edge < block.offsets[i + 1]; ++edge) {
-        heard.push_back(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
+        neighbours.push_back(plan.inputs[static_cast<size_t>(block.neighbours[edge])]);
         EXPECT_GE(block.weights[edge], 1.0F - 1e-6F);
       }
-      const auto row = graph.heard_by(node);
+      const auto row = graph.in_neighbours(node);
       std::set_intersection(row.begin(), row.end(), plan.inputs.begin(), plan.inputs.end(), std::back_inserter(expected));
-      EXPECT_EQ(heard, expected);
+      EXPECT_EQ(neighbours, expected);
     }
     EXPECT_EQ(examples, plan.examples.size());
     for (const int32_t row : plan.examples) {

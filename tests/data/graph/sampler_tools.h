@@ -12,7 +12,7 @@
 
 namespace l0gm::testing {
 
-// A graph by hand from pairs (u, v): v hears u, and with `symmetric` u hears v.
+// A graph from pairs (u, v): edges u -> v, and with `symmetric` also v -> u.
 inline Graph graph_of(int64_t nodes, const std::vector<std::pair<int, int>>& edges, bool symmetric) {
   std::vector<std::set<int32_t>> rows(static_cast<size_t>(nodes));
   for (const auto& [u, v] : edges) {
@@ -49,7 +49,7 @@ inline Graph small_graph(bool symmetric = true) {
   return graph;
 }
 
-// Node 0 and everybody else around it.
+// A star: node 0 is linked to all others.
 inline Graph star_graph(int leaves) {
   Graph graph;
   graph.nodes = leaves + 1;
@@ -76,7 +76,7 @@ inline std::vector<double> random_feature(int64_t nodes, uint64_t seed) {
 
 inline double full_sum(const Graph& graph, const std::vector<double>& feature, int64_t node) {
   double sum = 0;
-  for (const int32_t u : graph.heard_by(node)) sum += feature[static_cast<size_t>(u)];
+  for (const int32_t u : graph.in_neighbours(node)) sum += feature[static_cast<size_t>(u)];
   return sum;
 }
 
@@ -104,7 +104,7 @@ struct RunningMean {
 };
 
 // Per layer and node: the mean over many draws of the weighted neighbour sum of `feature`, whenever the node is a target of the
-// layer. Relies on what all samplers promise: a layer's targets are the first of its sources, and sources of all layers are the
+// layer. Relies on a guarantee of all samplers: a layer's targets are the first of its sources, and sources of all layers are the
 // first inputs.
 inline std::vector<std::vector<RunningMean>> mean_sums(const Graph& graph, const GraphSampler& sampler,
                                                        const std::vector<double>& feature, int64_t layers, int64_t draws) {
@@ -124,7 +124,7 @@ inline std::vector<std::vector<RunningMean>> mean_sums(const Graph& graph, const
   return sums;
 }
 
-// Everybody who is a target often enough hears the full sum on average, within four standard errors of that mean (and what an
+// Each node that is a target often enough receives the full sum on average, within four standard errors of that mean (and what an
 // event rarer than ten times in all these draws may add, which they need not show). `by_chance`: nodes for which the sum must
 // vary, or the test shows nothing.
 inline void expect_unbiased(const Graph& graph, const GraphSampler& sampler, int64_t layers, int64_t draws,
@@ -132,16 +132,16 @@ inline void expect_unbiased(const Graph& graph, const GraphSampler& sampler, int
   const std::vector<double> feature = random_feature(graph.nodes, 5);
   const auto sums = mean_sums(graph, sampler, feature, layers, draws);
   for (const auto& layer : sums) {
-    int64_t judged = 0, uncertain = 0;
+    int64_t compared = 0, uncertain = 0;
     for (int64_t node = 0; node < graph.nodes; ++node) {
       const RunningMean& sum = layer[static_cast<size_t>(node)];
       if (sum.count < 300) continue;
-      ++judged;
+      ++compared;
       const double full = full_sum(graph, feature, node), unseen = 10 * std::abs(full) / static_cast<double>(sum.count);
       EXPECT_NEAR(sum.mean, full, 4 * sum.standard_error() + unseen + 1e-5) << "node " << node;
       if (sum.deviation() > 1e-3) ++uncertain;
     }
-    EXPECT_GE(judged, at_least_nodes);
+    EXPECT_GE(compared, at_least_nodes);
     EXPECT_GE(uncertain, by_chance);
   }
 }

@@ -80,7 +80,7 @@ TEST(ColumnNorms, AreThoseOfTheMatrix) {
     const auto norms = column_norms(graph);
     std::vector<double> expected(60, 0);
     for (int64_t v = 0; v < 60; ++v) {
-      for (const int32_t u : graph.heard_by(v)) {
+      for (const int32_t u : graph.in_neighbours(v)) {
         const double entry = 1 / std::sqrt(static_cast<double>((graph.degree(v) + 1) * (graph.degree(u) + 1)));
         expected[static_cast<size_t>(u)] += entry * entry;
       }

@@ -94,7 +94,7 @@ TEST_F(GraphSource, OwnFolderWithoutASplitHasOneDrawn) {
   expect_refused("has no folder 'time'");
 }
 
-TEST_F(GraphSource, AChangedFileIsConvertedAnew) {
+TEST_F(GraphSource, AChangedFileIsConvertedAgain) {
   write_ring("ring");
   graph.cache = (folder.path() / "here").string();
   load_graph(data, graph);
@@ -114,7 +114,7 @@ TEST_F(GraphSource, AMovedGraphIsTheSameUnderItsNewName) {
   EXPECT_EQ(cached(), 1);
 }
 
-TEST_F(GraphSource, ADamagedCacheIsMadeAnew) {
+TEST_F(GraphSource, ADamagedCacheIsMadeAgain) {
   write_ring("ring");
   load_graph(data, graph);
   for (const auto& entry : fs::directory_iterator(folder.path() / "user/l0gm/graphs")) fs::resize_file(entry.path(), 100);

@@ -29,7 +29,7 @@ TEST(Zip, DeflatedEntries) {
   EXPECT_TRUE(archive.read("node_label.npy").starts_with("\x93NUMPY"));
 }
 
-// What a field cannot hold stands in an extra field of 64-bit numbers.
+// Numbers too large for a field are in an extra field of 64-bit numbers.
 TEST(Zip, WideNumbers) {
   const TemporaryFolder folder;
   const std::string content = "content", name = "x";
@@ -55,7 +55,7 @@ TEST(Zip, WhatDoesNotFitIsRefused) {
   const auto refusal = [&](const std::string& bytes) {
     return message_of<UserError>([&] { ZipArchive(folder.write("a.zip", bytes)).read("one"); });
   };
-  EXPECT_NE(refusal("").find("does not begin"), std::string::npos);
+  EXPECT_NE(refusal("").find("does not start"), std::string::npos);
   EXPECT_NE(refusal(good.substr(0, good.size() - 1)).find("cut off"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, 33, "F")).find("checksum"), std::string::npos);
   EXPECT_NE(refusal(replaced(good, entry + 8, "\1")).find("encrypted"), std::string::npos);
@@ -64,9 +64,9 @@ TEST(Zip, WhatDoesNotFitIsRefused) {
   EXPECT_NE(refusal(replaced(good, entry + 42, little(7, 4))).find("not where it should be"), std::string::npos);
   // Claims of gigabytes are refused before memory is spent on them: stored, and deflated beyond what deflate can do.
   EXPECT_NE(refusal(replaced(good, entry + 24, little(4000000000, 4))).find("claims 4,000,000,000 bytes"), std::string::npos);
-  EXPECT_NE(refusal(replaced(replaced(good, entry + 10, "\x08"), entry + 24, little(4000000000, 4)))
-                .find("can hold no more than 5,160"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(replaced(replaced(good, entry + 10, "\x08"), entry + 24, little(4000000000, 4))).find("can hold at most 5,160"),
+      std::string::npos);
   EXPECT_NE(refusal(replaced(good, entry + 10, "\x08")).find("cannot be decompressed"), std::string::npos);
   EXPECT_NE(refusal(zip_of({{"one", "a"}, {"one", "b"}})).find("holds 'one' twice"), std::string::npos);
 }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "data/table/table_dataset.h"
 
-// Judging made tables from outside: by their cells, labels and true probabilities.
+// Checks made tables by their cells, labels and true probabilities.
 namespace l0gm::made_tools {
 
 struct Mean {

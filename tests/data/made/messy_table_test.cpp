@@ -167,7 +167,7 @@ TEST_F(Messy, CategoriesHaveLongTails) {
   EXPECT_GT(highest - lowest, 0.3);
 }
 
-TEST_F(Messy, ThePairSpeaksOnlyTogether) {
+TEST_F(Messy, OnlyThePairIsInformative) {
   const std::vector<double>& truth = made().probabilities;
   const auto key = [](const std::string& name) { return [name](int64_t row) { return std::string(cell(row, name)); }; };
   for (const std::string name : {"channel", "plan"}) {

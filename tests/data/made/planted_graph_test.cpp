@@ -5,7 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/graph/attribute_information.h"
 #include "data/graph/attributes.h"
+#include "data/graph/check_graph.h"
 #include "data/made/planted_graph.h"
 #include "l0gm/error.h"
 
@@ -44,7 +46,7 @@ Graph aggregated_twice(const Graph& graph) {
     std::vector<float> next = values;
     for (int64_t node = 0; node < graph.nodes; ++node) {
       float* row = next.data() + static_cast<size_t>(node) * width;
-      for (const int32_t other : graph.heard_by(node)) {
+      for (const int32_t other : graph.in_neighbours(node)) {
         for (size_t j = 0; j < width; ++j) row[j] += values[static_cast<size_t>(other) * width + j];
       }
       for (size_t j = 0; j < width; ++j) row[j] /= static_cast<float>(graph.degree(node) + 1);
@@ -102,7 +104,7 @@ TEST(PlantedGraph, HasTheShapeThatWasAskedFor) {
   EXPECT_NEAR(static_cast<double>(graph.edges()) / 20'000, 12, 0.1);
   int64_t same = 0;
   for (int64_t node = 0; node < graph.nodes; ++node) {
-    for (const int32_t other : graph.heard_by(node)) same += graph.labels[node] == graph.labels[other] ? 1 : 0;
+    for (const int32_t other : graph.in_neighbours(node)) same += graph.labels[node] == graph.labels[other] ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(same) / static_cast<double>(graph.edges()), 0.8125, 0.01);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/graph/check_graph.h"
 #include "data/made/products_like.h"
 
 namespace l0gm {
@@ -19,7 +20,7 @@ double homophily(const Graph& graph, const std::vector<int64_t>& nodes) {  // me
   for (const int64_t node : nodes) {
     if (graph.degree(node) == 0) continue;
     double same = 0;
-    for (const int32_t other : graph.heard_by(node)) same += graph.labels[other] == graph.labels[node] ? 1 : 0;
+    for (const int32_t other : graph.in_neighbours(node)) same += graph.labels[other] == graph.labels[node] ? 1 : 0;
     sum += same / static_cast<double>(graph.degree(node));
     ++count;
   }
@@ -34,8 +35,8 @@ TEST(ProductsLike, IsAGraphWithoutLoopsAndDuplicates) {
   EXPECT_EQ(graph.attributes, 100);
   EXPECT_EQ(graph.dense.size(), graph.nodes * 100);
   for (int64_t node = 0; node < graph.nodes; ++node) {
-    for (const int32_t other : graph.heard_by(node)) {
-      const auto row = graph.heard_by(other);
+    for (const int32_t other : graph.in_neighbours(node)) {
+      const auto row = graph.in_neighbours(other);
       ASSERT_TRUE(std::binary_search(row.begin(), row.end(), static_cast<int32_t>(node)));
     }
   }
@@ -67,15 +68,16 @@ TEST(ProductsLike, HomophilyFallsWithTheRank) {
   std::vector<int64_t> all;
   for (int64_t node = 0; node < graph.nodes; ++node) {
     all.push_back(node);
-    for (const int32_t other : graph.heard_by(node)) same += graph.labels[other] == graph.labels[node] ? 1 : 0;
+    for (const int32_t other : graph.in_neighbours(node)) same += graph.labels[other] == graph.labels[node] ? 1 : 0;
   }
-  EXPECT_NEAR(same / static_cast<double>(graph.edges()), 0.79, 0.025);  // .808 at full size, where hubs find room among their own
+  EXPECT_NEAR(same / static_cast<double>(graph.edges()), 0.79,
+              0.025);  // .808 at full size, where ranges are large enough for hubs
   EXPECT_NEAR(homophily(graph, all), 0.825, 0.025);
   EXPECT_GT(homophily(graph, graph.valid), homophily(graph, graph.test) + 0.02);
 }
 
 // The nearest mean of a class's training nodes, with the class's share as prior.
-TEST(ProductsLike, AttributesTellLessOfTestNodes) {
+TEST(ProductsLike, AttributesAreLessInformativeForTestNodes) {
   const Graph& graph = small();
   std::vector<double> mean(47 * 100, 0), count(47, 0);
   for (const int64_t node : graph.train) {

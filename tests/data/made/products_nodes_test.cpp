@@ -49,15 +49,15 @@ TEST(ProductsNodes, LabelsAreDrawnFromTheClassCounts) {
 TEST(ProductsNodes, LateNodesAreLessOftenWhatTheyLookLike) {
   Graph graph;
   const ProductsNodes nodes = make_products_nodes(0.05, 0, "", graph);
-  const auto strays = [&](const std::vector<int64_t>& of) {
+  const auto mismatches = [&](const std::vector<int64_t>& of) {
     double count = 0;
     for (const int64_t node : of)
-      count += nodes.looks[static_cast<size_t>(node)] != nodes.labels[static_cast<size_t>(node)] ? 1 : 0;
+      count += nodes.apparent[static_cast<size_t>(node)] != nodes.labels[static_cast<size_t>(node)] ? 1 : 0;
     return count / static_cast<double>(of.size());
   };
-  EXPECT_GT(strays(graph.train), 0.05);
-  EXPECT_LT(strays(graph.train), 0.15);
-  EXPECT_GT(strays(graph.test), strays(graph.train) + 0.05);
+  EXPECT_GT(mismatches(graph.train), 0.05);
+  EXPECT_LT(mismatches(graph.train), 0.15);
+  EXPECT_GT(mismatches(graph.test), mismatches(graph.train) + 0.05);
 }
 
 TEST(ProductsNodes, RealLabelsAndSplit) {
@@ -71,7 +71,7 @@ TEST(ProductsNodes, RealLabelsAndSplit) {
   expect_parts_and_classes(whole, 1e-6);
   EXPECT_EQ(whole.train.size(), 196'615u);
   EXPECT_EQ(whole.valid.size(), 39'323u);
-  EXPECT_EQ(graph.labels[1000], whole.labels[50'025]);  // node i stands for node (i + 1/2) / scale
+  EXPECT_EQ(graph.labels[1000], whole.labels[50'025]);  // node i has the label of node (i + 1/2) / scale
 }
 
 TEST(ProductsNodes, BadFoldersAndScalesAreRefused) {

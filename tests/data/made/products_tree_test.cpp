@@ -33,7 +33,7 @@ TEST(ProductsTree, RangesAreNestedAndOfOneKind) {
       const auto first = static_cast<size_t>(tree.order[static_cast<size_t>(tree.begins[level][range])]);
       for (int64_t place = tree.begins[level][range]; place < tree.begins[level][range + 1]; ++place) {
         const auto node = static_cast<size_t>(tree.order[static_cast<size_t>(place)]);
-        ASSERT_EQ(nodes.looks[node], nodes.looks[first]);
+        ASSERT_EQ(nodes.apparent[node], nodes.apparent[first]);
         ASSERT_TRUE(level < 2 || nodes.labels[node] == nodes.labels[first]);
       }
     }

@@ -68,7 +68,7 @@ class Adult : public testing::Test {
   void need_splits() const {
     if (!fs::exists(data_ / "adult/split")) GTEST_SKIP() << "no fixed splits in " << data_;
   }
-  // The data without its splits, as somebody has it who only fetched it.
+  // The data without its splits, as `data get` fetches it.
   void link_data(const TemporaryFolder& folder) const {
     fs::create_directories(folder.path() / "adult");
     for (const char* name : {"adult.data", "adult.test", "adult.data.xz", "adult.test.xz"}) {

@@ -50,7 +50,7 @@ TEST(EachValue, SplitsTrimsAndLeavesOutWhatIsMissing) {
   EXPECT_EQ(values_of("a|b|c", '|', 2), (Values{"a", "b"}));
 }
 
-TEST(CanSeparate, OneAsciiCharacterThatFilesDoNotUse) {
+TEST(CanSeparate, OneAsciiCharacterWithoutMeaningInTableFiles) {
   for (const char c : {'|', ';', ' ', '\t', ',', '/'}) EXPECT_TRUE(can_separate(c)) << c;
   for (const char c : {'"', '\n', '\r', '\0', '\x7F', '\xE4'}) EXPECT_FALSE(can_separate(c)) << static_cast<int>(c);
 }
@@ -86,7 +86,7 @@ TEST(ReadPlainNumber, EveryBitAsParseDouble) {
   EXPECT_GT(read, 120000);
 }
 
-TEST(ReadPlainNumber, ReadsWhatIsOrdinaryAndLeavesTheRest) {
+TEST(ReadPlainNumber, ReadsUsualFormsAndRejectsAllOthers) {
   double value = NAN;
   for (const char* text : {"0", "39", "-7", "215646", "0.25", "-0", "123456789012345", "-1234567890.12345", "5.", ".5"}) {
     EXPECT_TRUE(read_plain_number(text, value)) << text;

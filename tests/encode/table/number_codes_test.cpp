@@ -12,11 +12,11 @@ namespace l0gm {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-const std::vector<double> strangers = {NAN, -NAN,   infinite, -infinite, 1e300,  -1e300,  5e-324, -5e-324,
-                                       0.5, -1e-20, 0x1p31,   -0x1p31,   0x1p63, -0x1p63, 0x1p64, 12345678};
+const std::vector<double> unknown_values = {NAN, -NAN,   infinite, -infinite, 1e300,  -1e300,  5e-324, -5e-324,
+                                            0.5, -1e-20, 0x1p31,   -0x1p31,   0x1p63, -0x1p63, 0x1p64, 12345678};
 
-void expect_strangers_unseen(const NumberCodes& codes) {
-  for (const double value : strangers) EXPECT_EQ(codes.code(value), 1) << value;
+void expect_unknown_unseen(const NumberCodes& codes) {
+  for (const double value : unknown_values) EXPECT_EQ(codes.code(value), 1) << value;
 }
 
 TEST(NumberCodes, WholeNumbersCloseTogether) {
@@ -30,7 +30,7 @@ TEST(NumberCodes, WholeNumbersCloseTogether) {
        {1.0, 2.0, -61.0, 5.0, -59.0, 3.5, -59.999999999999993, std::nextafter(3.0, 4.0), std::nextafter(-60.0, -61.0)}) {
     EXPECT_EQ(codes.code(value), 1) << value;
   }
-  expect_strangers_unseen(codes);
+  expect_unknown_unseen(codes);
 }
 
 TEST(NumberCodes, AnyNumbers) {
@@ -42,11 +42,11 @@ TEST(NumberCodes, AnyNumbers) {
   EXPECT_EQ(codes.code(-1e18), 5);
   EXPECT_EQ(codes.code(7), 7);
   EXPECT_EQ(codes.code(std::nextafter(7.0, 8.0)), 1);
-  expect_strangers_unseen(codes);
+  expect_unknown_unseen(codes);
 }
 
 TEST(NumberCodes, NothingIsKnownWithoutValues) {
-  expect_strangers_unseen(NumberCodes());
+  expect_unknown_unseen(NumberCodes());
   EXPECT_EQ(NumberCodes().code(0), 1);
   EXPECT_EQ(NumberCodes(std::vector<double>{}).code(0), 1);
 }

@@ -48,7 +48,7 @@ TEST(NumberColumn, OtherValues) {
   EXPECT_EQ(encode(-INFINITY).slopes, (std::vector<float>{0, 0, -8, -7, -2}));
 }
 
-TEST(NumberColumn, NotANumberIsMissing) {
+TEST(NumberColumn, NaNIsMissing) {
   EXPECT_EQ(encode(NAN).codes, (std::vector<int32_t>{0, 0, 0, -7, 0}));
   EXPECT_EQ(encode(NAN).slopes, (std::vector<float>{0, 0, 0, -7, 0}));
 }

@@ -6,9 +6,9 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "encode/table/schema.h"
+#include "encode/table/row_encoder.h"
 
-// RowEncoder from numbers and codes, and cells that stand in another order.
+// RowEncoder from numbers and codes, and from cells in another order than the columns.
 namespace l0gm {
 namespace {
 
@@ -90,7 +90,7 @@ TEST(RowEncoderNumbers, AgreeWithTexts) {
   }
 }
 
-TEST(RowEncoderNumbers, WhatIsNoCodeIsUnseenOrUnreadable) {
+TEST(RowEncoderNumbers, NumbersThatAreNotCodesAreUnseenOrUnreadable) {
   const RowEncoder encoder(example());
   const Result known = from_numbers(encoder, {2, 30, 7, 3, 4});
   EXPECT_EQ(known.codes, (std::vector<int32_t>{2, 2, 2, 7, 3, 0, 1}));
@@ -147,7 +147,7 @@ TEST(RowEncoder, CellsInAnotherOrder) {
   expect_same(moved, from_numbers(encoder, numbers), "numbers");
 }
 
-// A mark that is a number means missing in a file; the same number in a row of numbers must, too.
+// A mark that is a number means missing in a file, so the same number in a row of numbers must mean missing, too.
 TEST(RowEncoderNumbers, ANumberThatAMarkSpellsIsMissing) {
   Schema schema = example();
   schema.columns[1].missing_marks = {"-999"};
@@ -157,7 +157,7 @@ TEST(RowEncoderNumbers, ANumberThatAMarkSpellsIsMissing) {
   EXPECT_EQ(marked.counts.missing, (std::vector<int64_t>{0, 1, 0, 0, 0}));  // the mark is of one column only
 }
 
-// One spelling of a mark's number is enough, and a cell that is not there at all needs no mark.
+// One spelling of a mark's number is enough, and an absent cell (no data) needs no mark.
 TEST(RowEncoderNumbers, MissingIsTheSameInTextsAndNumbers) {
   Schema schema = example();
   schema.missing_marks = {};
@@ -166,7 +166,7 @@ TEST(RowEncoderNumbers, MissingIsTheSameInTextsAndNumbers) {
   const std::string_view none;
   expect_same(from_texts(encoder, {none, "-999.0", none, none, none}), from_numbers(encoder, {NAN, -999, NAN, NAN, NAN}), "none");
   EXPECT_EQ(from_texts(encoder, {none, "-999.0", none, none, none}).counts.missing, (std::vector<int64_t>{1, 1, 1, 1, 1}));
-  EXPECT_EQ(from_texts(encoder, {"", "1", "", "s", "1"}).codes[0], 1);  // an empty text that is no mark is a text
+  EXPECT_EQ(from_texts(encoder, {"", "1", "", "s", "1"}).codes[0], 1);  // an empty text that is not a mark is a value
 }
 
 }  // namespace

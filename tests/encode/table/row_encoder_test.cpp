@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "encode/table/schema.h"
+#include "encode/table/row_encoder.h"
 
 namespace l0gm {
 namespace {
@@ -58,7 +58,8 @@ TEST(RowEncoder, OrdinaryRow) {
   const Result result = encode(" red ", "15", "45");
   EXPECT_EQ(result.codes, (std::vector<int32_t>{1, 2, 2, 1}));
   EXPECT_EQ(result.slopes, (std::vector<float>{0.5F, 0, 0.25F, 0}));
-  EXPECT_EQ(result.counts.unseen, (std::vector<int64_t>{0, 0, 0}));  // a number that is no exact value is nothing unheard of
+  EXPECT_EQ(result.counts.unseen,
+            (std::vector<int64_t>{0, 0, 0}));  // a number that is not an exact value does not count as unseen
   EXPECT_EQ(result.counts.missing, (std::vector<int64_t>{0, 0, 0}));
   EXPECT_EQ(encode("Nantes", "0", "41").codes, (std::vector<int32_t>{1, 3, 1, 3}));  // begins as the marks Na… do
 }
@@ -75,7 +76,7 @@ TEST(RowEncoder, MissingMarks) {
   EXPECT_EQ(encode("-999", "1", "1").codes[1], 1);
 }
 
-TEST(RowEncoder, UnseenUnreadableAndNotANumber) {
+TEST(RowEncoder, UnseenUnreadableAndNaN) {
   const Result result = encode("green", "12 apples", "NAN");
   EXPECT_EQ(result.codes, (std::vector<int32_t>{0, 1, 0, 0}));
   EXPECT_EQ(result.counts.unseen, (std::vector<int64_t>{1, 0, 0}));
@@ -103,7 +104,7 @@ TEST(RowEncoder, EdgesOutliersAndInfinity) {
   EXPECT_EQ(encode("red", "1", "-inf").slopes[0], -8.0F);
 }
 
-TEST(RowEncoder, ExtremeEdgesGiveNoNotANumber) {
+TEST(RowEncoder, ExtremeEdgesGiveNoNaN) {
   const double most = std::numeric_limits<double>::max(), least = std::numeric_limits<double>::denorm_min();
   Schema schema = example();
   schema.fields[2].edges = {-most, 0, least, most};
@@ -149,7 +150,7 @@ TEST(RowEncoder, PiecewiseIsInvertibleInsideTheRange) {
   }
 }
 
-TEST(RowEncoder, CodesStayWithinTheirFieldWhateverTheCellsHold) {
+TEST(RowEncoder, CodesStayWithinTheirFieldForAnyCells) {
   const RowEncoder encoder(example());
   const std::string_view alphabet[] = {"1",        "-", "e", ".", " ",  "inf", "nan", "red",
                                        "\xC3\xA4", "9", "0", "?", "NA", "\t",  "\"",  "x"};
@@ -295,9 +296,9 @@ TEST(RowEncoder, ACellWithoutAnyValueIsMissing) {
 }
 
 TEST(RowEncoder, UnseenValuesAndThoseBeyondTheSlots) {
-  const Multi strangers = encode_multi("z|a|zz|z");  // two different ones, each with a slot
-  EXPECT_EQ(strangers.codes, (std::vector<int32_t>{1, 2, 1}));
-  EXPECT_EQ(strangers.unseen, 1);  // cells, not values
+  const Multi unknown = encode_multi("z|a|zz|z");  // two different ones, each with a slot
+  EXPECT_EQ(unknown.codes, (std::vector<int32_t>{1, 2, 1}));
+  EXPECT_EQ(unknown.unseen, 1);  // cells, not values
   const Multi full = encode_multi("a|d|e|a|d|b c|z");
   EXPECT_EQ(full.codes, (std::vector<int32_t>{2, 4, 5}));
   EXPECT_EQ(full.slopes[0], 1.0F / 3);

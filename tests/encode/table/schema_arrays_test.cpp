@@ -6,7 +6,7 @@
 #include "encode/table/schema.h"
 #include "l0gm/error.h"
 
-// A schema whose statistics' arrays are stored beside its JSON.
+// A schema whose statistics have their arrays stored outside its JSON.
 namespace l0gm {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "encode/table/row_encoder.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -227,15 +228,15 @@ TEST(Schema, DamagedStatisticsAreNamed) {
   EXPECT_TRUE(contains(field(7, "of_class", 2), "'of_class' is 2, which is not counted for 2 classes"));
   EXPECT_TRUE(contains(field(7, "of_class", 0), "'of_class' is 0, which is not counted"));  // of two classes the second is
   EXPECT_TRUE(contains(field(7, "of_class", -1), "wanted a whole number"));
-  EXPECT_TRUE(contains(error_after([](Json& j) { std::swap(j["fields"][6], j["fields"][7]); }), "stands behind a statistic"));
+  EXPECT_TRUE(contains(error_after([](Json& j) { std::swap(j["fields"][6], j["fields"][7]); }), "comes after a statistic"));
   EXPECT_TRUE(contains(error_after([](Json& j) { j.erase("statistics"); }), "'statistics' is absent"));
 
   const auto statistic = [](size_t index, const char* key, const Json& value) {
     return error_after([&](Json& j) { j["statistics"][index][key] = value; });
   };
   for (const int other : {1, 2, 4, 6, 7, 9}) {
-    EXPECT_TRUE(contains(statistic(0, "first", other), "none of categorical, exact or hashed"));
-    EXPECT_TRUE(contains(statistic(1, "second", other), "none of categorical, exact or hashed"));
+    EXPECT_TRUE(contains(statistic(0, "first", other), "wanted a categorical, exact or hashed field"));
+    EXPECT_TRUE(contains(statistic(1, "second", other), "wanted a categorical, exact or hashed field"));
   }
   EXPECT_TRUE(contains(statistic(1, "second", 3), "the same field"));
   EXPECT_TRUE(contains(statistic(0, "keys", {0, 2, 2}), "'keys' do not increase"));
@@ -279,7 +280,7 @@ TEST(Schema, MoreThanTwoClassesAreAllCounted) {
                        "2 counts of classes"));
 }
 
-// Whatever one value is replaced by: the schema is refused, or rows can be encoded with it and every code is in its field.
+// With any one value replaced, the schema is refused, or rows can be encoded with it and every code is in its field.
 TEST(Schema, WhatIsAcceptedCanBeEncoded) {
   const Json whole = example().to_json(), leaves = whole.flatten();
   const std::string_view cells[] = {"red", "0.2", "40", "u7", "x;new;y z;more;"};

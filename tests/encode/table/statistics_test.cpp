@@ -61,23 +61,23 @@ std::vector<float> encode(const StatisticEncoder& encoder, std::vector<int32_t> 
   return slopes;
 }
 
-TEST(KeyPlaces, AgreesWithAnOrdinaryMap) {
+TEST(KeyIndex, AgreesWithAnOrdinaryMap) {
   RandomStream random(5);
-  KeyPlaces places;
+  KeyIndex index;
   std::unordered_map<int64_t, int32_t> expected;
   for (int i = 0; i < 20000; ++i) {
     // keys of a pair in equal steps, some of them again and again, and a few very large ones
     const int64_t key = i % 3 == 0   ? i * int64_t{4181}
                         : i % 3 == 1 ? static_cast<int64_t>(random.below(500))
                                      : (int64_t{1} << 56) + i;
-    const int32_t place = expected.emplace(key, static_cast<int32_t>(expected.size())).first->second;
-    ASSERT_EQ(places.insert(key), place);
+    const int32_t wanted = expected.emplace(key, static_cast<int32_t>(expected.size())).first->second;
+    ASSERT_EQ(index.insert(key), wanted);
   }
-  ASSERT_EQ(places.size(), static_cast<int32_t>(expected.size()));
-  for (const auto& [key, place] : expected) ASSERT_EQ(places.find(key), place);
-  EXPECT_EQ(places.find(-1), -1);
-  EXPECT_EQ(places.find(501), -1);
-  EXPECT_EQ(KeyPlaces().find(0), -1);
+  ASSERT_EQ(index.size(), static_cast<int32_t>(expected.size()));
+  for (const auto& [key, wanted] : expected) ASSERT_EQ(index.find(key), wanted);
+  EXPECT_EQ(index.find(-1), -1);
+  EXPECT_EQ(index.find(501), -1);
+  EXPECT_EQ(KeyIndex().find(0), -1);
 }
 
 TEST(GroupRows, KeysAscendWithTheirRows) {
@@ -136,7 +136,7 @@ TEST(StatisticEncoder, UnseenPairsOfSeenCodesGetThePrior) {
   EXPECT_EQ(slopes[8], static_cast<float>(-2 / 0.75));
 }
 
-TEST(StatisticEncoder, CodesThatTrainingNeverSawSayNothing) {
+TEST(StatisticEncoder, CodesThatTrainingNeverSawGetTheMean) {
   const std::vector<float> slopes = encode(StatisticEncoder(example()), {0, 0, 0, 4, 3});
   for (size_t i = 5; i < 9; ++i) EXPECT_EQ(slopes[i], 0.0F) << i;
   // each statistic for itself: a known colour beside an unknown shape

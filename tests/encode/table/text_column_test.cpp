@@ -42,7 +42,7 @@ struct ThreeFields {
   RowEncoder::Counts counts = zeros();
 
   std::vector<int32_t> encode(const TextCell& cell, size_t first = 0) {
-    SeveralColumn column(0);
+    MultiCodeColumn column(0);
     for (size_t i = 0; i < 3; ++i) column.add(fields[(first + i) % 3], static_cast<int64_t>((first + i) % 3));
     std::vector<int32_t> codes(3, -7);
     std::vector<float> slopes(3, -7);
@@ -51,13 +51,13 @@ struct ThreeFields {
     return codes;
   }
   TextCell from_number(double number, size_t first = 0) {
-    SeveralColumn column(0);
+    MultiCodeColumn column(0);
     column.add(fields[first], 0);
     return column.from_number(number, &counts);
   }
 };
 
-TEST(SeveralColumn, EveryFieldReadsTheText) {
+TEST(MultiCodeColumn, EveryFieldReadsTheText) {
   ThreeFields three;
   EXPECT_EQ(three.encode({.text = "y"}), (std::vector<int32_t>{3, bucket_code("y", 1000), 2}));
   EXPECT_EQ(three.counts.unseen[0], 0);
@@ -66,7 +66,7 @@ TEST(SeveralColumn, EveryFieldReadsTheText) {
   EXPECT_EQ(three.encode({.text = {}, .missing = true}), (std::vector<int32_t>{0, 0, 0}));
 }
 
-TEST(SeveralColumn, ACodeOfTheVocabularyIsAsGoodAsItsText) {
+TEST(MultiCodeColumn, ACodeOfTheVocabularyEncodesLikeItsText) {
   ThreeFields three;
   EXPECT_EQ(three.encode(three.from_number(3)), three.encode({.text = "y"}));
   EXPECT_EQ(three.encode(three.from_number(0)), (std::vector<int32_t>{0, 0, 0}));
@@ -75,7 +75,7 @@ TEST(SeveralColumn, ACodeOfTheVocabularyIsAsGoodAsItsText) {
   EXPECT_EQ(three.encode(three.from_number(4)), (std::vector<int32_t>{1, 0, 1}));
 }
 
-TEST(SeveralColumn, ABucketSaysNothingToOtherFields) {
+TEST(MultiCodeColumn, ABucketIsUnknownToOtherFields) {
   ThreeFields three;
   EXPECT_EQ(three.encode(three.from_number(77, 1), 1), (std::vector<int32_t>{1, 77, 1}));
   EXPECT_EQ(three.encode(three.from_number(1, 1), 1), (std::vector<int32_t>{1, 1, 1}));

@@ -11,7 +11,7 @@ using namespace testing_tools;
 
 constexpr double epsilon = 1e-5;
 
-// In double precision, with scale and shift that do something.
+// In double precision, with a scale that is not 1 and a shift that is not 0.
 std::shared_ptr<ChannelNorm> norm_of(Norm kind, int64_t channels) {
   auto norm = std::make_shared<ChannelNorm>(kind, channels);
   norm->to(torch::kFloat64);
@@ -28,7 +28,7 @@ torch::Tensor scaled(ChannelNorm& norm, const torch::Tensor& x, const torch::Ten
   return (x - mean) / (variance + epsilon).sqrt() * of(norm, "weight") + of(norm, "bias");
 }
 
-TEST(ChannelNorm, NoneLeavesEverythingAsItIs) {
+TEST(ChannelNorm, NoneChangesNothing) {
   ChannelNorm norm(Norm::none, 3);
   const torch::Tensor x = numbers({4, 3});
   EXPECT_TRUE(at::equal(norm.forward(x), x));
@@ -38,13 +38,13 @@ TEST(ChannelNorm, NoneLeavesEverythingAsItIs) {
   EXPECT_EQ(norm.parameters_per_channel(), 0);
 }
 
-TEST(ChannelNorm, LayerLooksAlongTheRow) {
+TEST(ChannelNorm, LayerNormalisesEachRow) {
   const auto norm = norm_of(Norm::layer, 5);
   const torch::Tensor x = numbers({4, 5}) * 3 + 1;
   const torch::Tensor expected = scaled(*norm, x, x.mean(1, true), x.var(1, false, true));
   for (const bool training : {true, false}) {
     norm->train(training);
-    EXPECT_LT(farthest_apart(norm->forward(x), expected), 1e-12);
+    EXPECT_LT(max_abs_difference(norm->forward(x), expected), 1e-12);
   }
   EXPECT_FALSE(norm->per_channel());
   EXPECT_FALSE(norm->collects());
@@ -55,14 +55,14 @@ TEST(ChannelNorm, BatchUsesTheStepsOwnStatisticsInTraining) {
   const auto norm = norm_of(Norm::batch, 5);
   norm->train();
   const torch::Tensor x = numbers({9, 5}) * 3 + 1;
-  EXPECT_LT(farthest_apart(norm->forward(x), scaled(*norm, x, x.mean(0), x.var(0, false))), 1e-12);
-  norm->collect(true);  // a wish for evaluation only
+  EXPECT_LT(max_abs_difference(norm->forward(x), scaled(*norm, x, x.mean(0), x.var(0, false))), 1e-12);
+  norm->collect(true);  // has an effect in evaluation only
   norm->forward(x);
   EXPECT_TRUE(at::equal(of(*norm, "mean"), at::zeros({5}, torch::kFloat64)));
   EXPECT_TRUE(at::equal(of(*norm, "variance"), at::ones({5}, torch::kFloat64)));
 }
 
-TEST(ChannelNorm, OneRowHasNoSpreadOfItsOwn) {
+TEST(ChannelNorm, OneRowUsesTheStoredStatistics) {
   const auto norm = norm_of(Norm::batch, 5);
   norm->eval();
   norm->collect(true);
@@ -81,15 +81,16 @@ TEST(ChannelNorm, StatisticsAreCollectedOnceAndUsedFromThenOn) {
   norm->eval();
   const torch::Tensor seen = numbers({9, 5}) * 2 - 1, other = numbers({7, 5}, 6);
   const torch::Tensor before = norm->forward(other);
-  EXPECT_LT(farthest_apart(before, scaled(*norm, other, at::zeros({5}, torch::kFloat64), at::ones({5}, torch::kFloat64))), 1e-12);
+  EXPECT_LT(max_abs_difference(before, scaled(*norm, other, at::zeros({5}, torch::kFloat64), at::ones({5}, torch::kFloat64))),
+            1e-12);
   norm->collect(true);
   const torch::Tensor while_collecting = norm->forward(seen);
-  EXPECT_LT(farthest_apart(of(*norm, "mean"), seen.mean(0)), 1e-14);
-  EXPECT_LT(farthest_apart(of(*norm, "variance"), seen.var(0, false)), 1e-14);
-  EXPECT_LT(farthest_apart(while_collecting, scaled(*norm, seen, seen.mean(0), seen.var(0, false))), 1e-12);
+  EXPECT_LT(max_abs_difference(of(*norm, "mean"), seen.mean(0)), 1e-14);
+  EXPECT_LT(max_abs_difference(of(*norm, "variance"), seen.var(0, false)), 1e-14);
+  EXPECT_LT(max_abs_difference(while_collecting, scaled(*norm, seen, seen.mean(0), seen.var(0, false))), 1e-12);
   norm->collect(false);
-  EXPECT_LT(farthest_apart(norm->forward(other), scaled(*norm, other, seen.mean(0), seen.var(0, false))), 1e-12);
-  EXPECT_LT(farthest_apart(of(*norm, "mean"), seen.mean(0)), 1e-14) << "what came later was not collected";
+  EXPECT_LT(max_abs_difference(norm->forward(other), scaled(*norm, other, seen.mean(0), seen.var(0, false))), 1e-12);
+  EXPECT_LT(max_abs_difference(of(*norm, "mean"), seen.mean(0)), 1e-14) << "later input was not collected";
 }
 
 TEST(ChannelNorm, StatisticsAreSavedButNotTrained) {
@@ -105,7 +106,7 @@ TEST(ChannelNorm, StatisticsAreSavedButNotTrained) {
   EXPECT_EQ(norm->parameters_per_channel(), 2) << "statistics are not counted";
 }
 
-TEST(ChannelNorm, NarrowedItSaysTheSameOfTheChannelsThatAreLeft) {
+TEST(ChannelNorm, NarrowingDoesNotChangeTheRemainingChannels) {
   const torch::Tensor kept = at::tensor(std::vector<int64_t>{0, 3, 4}, torch::kInt64), x = numbers({9, 5});
   for (const Norm kind : {Norm::batch, Norm::none}) {
     const auto norm = norm_of(kind, 5);
@@ -114,7 +115,7 @@ TEST(ChannelNorm, NarrowedItSaysTheSameOfTheChannelsThatAreLeft) {
     const torch::Tensor before = norm->forward(x * 2 + 1);
     norm->collect(false);
     norm->narrow(kept);
-    EXPECT_LT(farthest_apart(norm->forward((x * 2 + 1).index_select(1, kept)), before.index_select(1, kept)), 1e-14);
+    EXPECT_LT(max_abs_difference(norm->forward((x * 2 + 1).index_select(1, kept)), before.index_select(1, kept)), 1e-14);
     for (const torch::Tensor& parameter : norm->parameters()) EXPECT_EQ(parameter.size(0), 3);
   }
 }

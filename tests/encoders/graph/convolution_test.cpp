@@ -24,7 +24,7 @@ const nlohmann::json& layer_case(const std::string& kind) {
   for (const auto& found : graph_reference()["layers"]) {
     if (found["kind"] == kind) return found;
   }
-  throw std::runtime_error("the reference lacks " + kind);
+  throw std::runtime_error("the reference does not have " + kind);
 }
 
 // The reference's layer: 5 inputs, 6 outputs.
@@ -40,7 +40,7 @@ torch::Tensor reference_result(const std::string& kind) { return reference_tenso
 
 torch::Tensor run(Convolution& layer, const LayerRows& x) { return layer.forward(reference_adjacency(), x, no_pass, 0).detach(); }
 
-// In double precision, with a bias that does something.
+// In double precision, with a bias that is not 0.
 std::shared_ptr<Convolution> random_layer(const std::string& kind, int64_t inputs, int64_t outputs, bool loops) {
   ReferenceKind made = reference_kind(kind);
   made.options.self_loops = loops;
@@ -51,7 +51,7 @@ std::shared_ptr<Convolution> random_layer(const std::string& kind, int64_t input
   return layer;
 }
 
-// A sampled block: weights of its own, targets that are not the first sources, degrees that its rows do not show.
+// A sampled block: with weights, targets that are not the first sources, and degrees that differ from its row lengths.
 std::shared_ptr<MessageBlock> sampled_block() {
   auto block = toy_block({.weighted = true, .own = true});
   std::vector<float> target, source;
@@ -66,8 +66,8 @@ torch::Tensor degrees(const SharedArray<float>& array) {
   return at::tensor(std::vector<float>(array.begin(), array.end())).to(torch::kFloat64);
 }
 
-// What a target hears, as a dense matrix [targets, sources].
-torch::Tensor heard_matrix(const std::string& kind, const MessageBlock& block, bool loops) {
+// The aggregation as a dense matrix [targets, sources].
+torch::Tensor aggregation_matrix(const std::string& kind, const MessageBlock& block, bool loops) {
   const torch::Tensor sum = dense_matrix(block), own = own_matrix(block);
   const torch::Tensor target = degrees(block.target_degree).unsqueeze(1), source = degrees(block.source_degree).unsqueeze(0);
   if (kind == "gcn") {
@@ -83,13 +83,13 @@ TEST(Convolution, EqualsTheReference) {
     EXPECT_EQ(layer->outputs(), 6);
     for (const bool sparse : {false, true}) {
       if (sparse && !takes_sparse(kind)) continue;
-      EXPECT_LT(farthest_apart(run(*layer, layer_rows(reference_attributes(), sparse)), reference_result(kind)), close_enough)
+      EXPECT_LT(max_abs_difference(run(*layer, layer_rows(reference_attributes(), sparse)), reference_result(kind)), close_enough)
           << kind << (sparse ? ", sparse" : ", dense");
     }
   }
 }
 
-TEST(Convolution, SparseAttributesHaveNoMaximum) {
+TEST(Convolution, MaxRefusesSparseAttributes) {
   const auto layer = reference_layer("sage-max");
   const std::string message = message_of<UserError>([&] { run(*layer, layer_rows(reference_attributes(), true)); });
   EXPECT_NE(message.find("stored sparse"), std::string::npos) << message;
@@ -105,25 +105,25 @@ TEST(Convolution, BothOrdersAreTheDenseFormula) {
         SCOPED_TRACE(std::string(kind) + (loops ? " with loops, " : ", ") + std::to_string(inputs) + " inputs");
         const auto layer = random_layer(kind, inputs, outputs, loops);
         const auto weights = layer->named_parameters();
-        const torch::Tensor x = numbers({9, inputs}, 3), heard = at::mm(heard_matrix(kind, *block, loops), x);
+        const torch::Tensor x = numbers({9, inputs}, 3), aggregated = at::mm(aggregation_matrix(kind, *block, loops), x);
         const bool gcn = std::string(kind) == "gcn";
-        torch::Tensor expected = at::mm(heard, weights[gcn ? "weight" : "weight_neighbour"]) + weights["bias"];
+        torch::Tensor expected = at::mm(aggregated, weights[gcn ? "weight" : "weight_neighbour"]) + weights["bias"];
         if (!gcn) expected = expected + at::mm(at::mm(own_matrix(*block), x), weights["weight_root"]);
         std::vector<torch::Tensor> gradients;
         for (const bool sparse : {false, true}) {
           const torch::Tensor y = layer->forward(adjacency, layer_rows(x, sparse), no_pass, 0);
-          EXPECT_LT(farthest_apart(y.detach(), expected.detach()), 1e-7) << "degrees are float32";
+          EXPECT_LT(max_abs_difference(y.detach(), expected.detach()), 1e-7) << "degrees are float32";
           layer->zero_grad();
           (y * numbers(y.sizes(), 8)).sum().backward();
           gradients.push_back(weights[gcn ? "weight" : "weight_neighbour"].grad().clone());
         }
-        EXPECT_LT(farthest_apart(gradients[0], gradients[1]), close_enough);
+        EXPECT_LT(max_abs_difference(gradients[0], gradients[1]), close_enough);
       }
     }
   }
 }
 
-TEST(Convolution, AggregatedAheadItSaysTheSame) {
+TEST(Convolution, AggregatingAheadGivesTheSame) {
   const auto adjacency = Adjacency::of(sampled_block(), torch::kCPU, torch::kFloat64);
   for (const char* kind : {"gcn", "sage-mean"}) {
     const auto layer = random_layer(kind, 3, 7, true);
@@ -148,37 +148,39 @@ TEST(Convolution, AggregatedAheadItSaysTheSame) {
   }
 }
 
-TEST(Convolution, AFactorIsTheInputTimesIt) {
+TEST(Convolution, AFactorMultipliesTheInput) {
   const torch::Tensor x = reference_attributes(), factor = at::tensor(std::vector<double>{0, 1, 0.5, 0, 2}, torch::kFloat64);
   for (const std::string& kind : all_kinds) {
     const auto layer = reference_layer(kind);
     const torch::Tensor expected = run(*layer, layer_rows(x * factor, false));
-    ASSERT_GT(farthest_apart(expected, run(*layer, layer_rows(x, false))), 0.01) << kind;
+    ASSERT_GT(max_abs_difference(expected, run(*layer, layer_rows(x, false))), 0.01) << kind;
     for (const bool sparse : {false, true}) {
       if (sparse && !takes_sparse(kind)) continue;
       LayerRows rows = layer_rows(x, sparse);
       rows.factor = factor;
-      EXPECT_LT(farthest_apart(run(*layer, rows), expected), close_enough) << kind;
+      EXPECT_LT(max_abs_difference(run(*layer, rows), expected), close_enough) << kind;
     }
   }
 }
 
-TEST(Convolution, NarrowedOutputsAreTheColumnsTheyWere) {
+TEST(Convolution, NarrowedOutputsKeepTheirValues) {
   for (const std::string& kind : all_kinds) {
     const auto layer = reference_layer(kind);
     const torch::Tensor whole = reference_result(kind), x = reference_attributes();
     layer->narrow_outputs(index_of({0, 1, 4, 5}));
     EXPECT_EQ(layer->outputs(), 4);
-    EXPECT_LT(farthest_apart(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({0, 1, 4, 5}))), close_enough)
+    EXPECT_LT(max_abs_difference(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({0, 1, 4, 5}))), close_enough)
         << kind;
-    layer->narrow_outputs(index_of({1, 3}));  // what was left of what was left: fewer outputs than inputs, which multiplies first
-    EXPECT_LT(farthest_apart(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({1, 5}))), close_enough) << kind;
+    layer->narrow_outputs(index_of({1, 3}));  // narrowed again: fewer outputs than inputs, which multiplies first
+    EXPECT_LT(max_abs_difference(run(*layer, layer_rows(x, false)), whole.index_select(1, index_of({1, 5}))), close_enough)
+        << kind;
     if (!takes_sparse(kind)) continue;
-    EXPECT_LT(farthest_apart(run(*layer, layer_rows(x, true)), whole.index_select(1, index_of({1, 5}))), close_enough) << kind;
+    EXPECT_LT(max_abs_difference(run(*layer, layer_rows(x, true)), whole.index_select(1, index_of({1, 5}))), close_enough)
+        << kind;
   }
 }
 
-TEST(Convolution, NarrowedInputsAreTheOthersAtZero) {
+TEST(Convolution, NarrowedInputsEqualOthersAtZero) {
   const torch::Tensor x = reference_attributes(), kept = index_of({1, 2, 4});
   const torch::Tensor values = at::tensor(std::vector<double>{1, 0.25, 0.5}, torch::kFloat64);
   const torch::Tensor factor = at::zeros({5}, torch::kFloat64).index_copy(0, kept, values);
@@ -188,7 +190,7 @@ TEST(Convolution, NarrowedInputsAreTheOthersAtZero) {
       if (outputs_too) layer->narrow_outputs(index_of({0, 2, 3}));
       const torch::Tensor expected = run(*layer, layer_rows(x * factor, false));
       layer->narrow_inputs(kept, values);
-      EXPECT_LT(farthest_apart(run(*layer, layer_rows(x.index_select(1, kept), false)), expected), close_enough)
+      EXPECT_LT(max_abs_difference(run(*layer, layer_rows(x.index_select(1, kept), false)), expected), close_enough)
           << kind << outputs_too;
     }
   }
@@ -200,11 +202,11 @@ int64_t count(const Convolution& layer) {
   return parameters;
 }
 
-TEST(Convolution, ParametersPerOutputAreWhatNarrowingTakesAway) {
+TEST(Convolution, ParametersPerOutputAreThoseThatNarrowingRemoves) {
   for (const std::string& kind : all_kinds) {
     const auto layer = reference_layer(kind);
     if (kind == "gat")
-      layer->narrow_outputs(index_of({0, 1, 2, 3, 4, 5}));  // folds the scores: that is no matter of single outputs
+      layer->narrow_outputs(index_of({0, 1, 2, 3, 4, 5}));  // folds the scores, which does not belong to single outputs
     const int64_t before = count(*layer);
     const int64_t per_output = layer->parameters_per_output();
     layer->narrow_outputs(index_of({0, 2, 3, 5}));
@@ -241,7 +243,7 @@ TEST(Gat, HeadsMayLoseDifferentNumbersOfChannelsOrAll) {
       const auto layer = reference_layer("gat");
       layer->narrow_outputs(index_of(kept));
       const torch::Tensor left = run(*layer, layer_rows(reference_attributes(), sparse));
-      EXPECT_LT(farthest_apart(left, whole.index_select(1, index_of(kept))), close_enough)
+      EXPECT_LT(max_abs_difference(left, whole.index_select(1, index_of(kept))), close_enough)
           << kept.size() << " kept, first " << kept[0];
     }
   }
@@ -268,17 +270,17 @@ TEST(Gat, AttentionIsDroppedInTrainingOnly) {
     return layer->forward(reference_adjacency(), x, GatePass({}, 1, step, {}), place).detach();
   };
   layer->eval();
-  EXPECT_LT(farthest_apart(at_step(0, 0), reference_result("gat")), close_enough);
+  EXPECT_LT(max_abs_difference(at_step(0, 0), reference_result("gat")), close_enough);
   layer->train();
   const torch::Tensor dropped = at_step(0, 0);
-  EXPECT_GT(farthest_apart(dropped, reference_result("gat")), 0.01);
+  EXPECT_GT(max_abs_difference(dropped, reference_result("gat")), 0.01);
   EXPECT_TRUE(at::equal(at_step(0, 0), dropped));
   EXPECT_FALSE(at::equal(at_step(1, 0), dropped));
   EXPECT_FALSE(at::equal(at_step(0, 1), dropped)) << "layers draw numbers of their own";
   torch::Tensor mean = at::zeros_like(dropped);
   constexpr int64_t draws = 4000;
   for (int64_t step = 0; step < draws; ++step) mean += at_step(step, 0) / draws;
-  EXPECT_LT(farthest_apart(mean, reference_result("gat")), 0.12) << "what is left is scaled up";
+  EXPECT_LT(max_abs_difference(mean, reference_result("gat")), 0.12) << "what is left is scaled up";
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ GateOptions gate_of(UnitKind unit, Attach attach = Attach::interface, Noise nois
   return options;
 }
 
-// The sites an encoder makes for itself, in double precision, with these logits in the first.
+// The sites that an encoder makes, in double precision, with these logits in the first.
 std::vector<std::shared_ptr<GateSite>> sites_of(GraphEncoder& encoder, const GateOptions& options,
                                                 const std::vector<double>& logits) {
   auto sites = encoder.make_sites(options);
@@ -79,13 +79,13 @@ TEST(GraphEncoder, TwoLayersWithNormsAndResidualEqualTheReference) {
       const auto batch = batch_with(reference_attributes(), sparse);
       SCOPED_TRACE(model["kind"].get<std::string>() + " " + model["layers"].dump().substr(0, 20) +
                    (sparse ? " sparse" : " dense"));
-      EXPECT_LT(farthest_apart(run(*encoder, *batch), result), 1e-12);
+      EXPECT_LT(max_abs_difference(run(*encoder, *batch), result), 1e-12);
       GatePass pass = GatePass::evaluation(hardened, batch->example_ids);
       torch::NoGradGuard no_grad;
       const torch::Tensor convolved = encoder->convolve(0, batch->blocks[0], encoder->input(*batch, pass), pass);
-      EXPECT_LT(farthest_apart(encoder->finish(0, convolved, batch->input_ids, pass), hidden), 1e-12);
+      EXPECT_LT(max_abs_difference(encoder->finish(0, convolved, batch->input_ids, pass), hidden), 1e-12);
       batch->propagated = encoder->propagate_ahead(*batch);
-      EXPECT_LT(farthest_apart(run(*encoder, *batch), result), 1e-12) << "aggregated ahead";
+      EXPECT_LT(max_abs_difference(run(*encoder, *batch), result), 1e-12) << "aggregated ahead";
     }
   }
 }
@@ -143,7 +143,7 @@ TEST(GraphEncoder, UnitsOfTheInputAreAttributes) {
   EXPECT_EQ(grouped[0]->unit_name(1), "attribute block 1");
 }
 
-TEST(GraphEncoder, WhatCannotGateTheInputIsRefused) {
+TEST(GraphEncoder, OptionsThatCannotGateTheInputAreRefused) {
   const auto refusal = [&](const GateOptions& options) {
     return message_of<UserError>([&] { encoder_of(shape_of(ConvolutionKind::gcn))->make_sites(options); });
   };
@@ -174,17 +174,18 @@ TEST(GraphEncoder, AClosedAttributeIsAColumnOfZeros) {
     zeroed.select(1, 1).zero_();
     zeroed.select(1, 3).zero_();
     const torch::Tensor expected = run(*dense, *batch_with(zeroed, false));
-    ASSERT_GT(farthest_apart(expected, run(*dense, *batch_with(reference_attributes(), false))), 0.01);
+    ASSERT_GT(max_abs_difference(expected, run(*dense, *batch_with(reference_attributes(), false))), 0.01);
     for (const bool sparse : {false, true}) {
       const auto batch = batch_with(reference_attributes(), sparse);
-      EXPECT_LT(farthest_apart(run(*gated, *batch), expected), 1e-12) << name_of_enum(kind);
+      EXPECT_LT(max_abs_difference(run(*gated, *batch), expected), 1e-12) << name_of_enum(kind);
       batch->propagated = gated->propagate_ahead(*batch);
-      EXPECT_LT(farthest_apart(run(*gated, *batch), expected), 1e-12) << name_of_enum(kind);
+      EXPECT_LT(max_abs_difference(run(*gated, *batch), expected), 1e-12) << name_of_enum(kind);
     }
   }
 }
 
-// The factor is the test rule's value itself, whatever the sizes that attributes are ranked by: a loaded run does not know them.
+// The factor is the test rule's value itself, independent of the sizes that attributes are ranked by: a loaded run does not have
+// them.
 TEST(GraphEncoder, AnInputGateDoesNotDependOnTheSizesOfAttributes) {
   GateOptions options = gate_of(UnitKind::dimension, Attach::input);
   options.test_rule = TestRule::median;
@@ -228,7 +229,7 @@ TEST(GraphEncoder, InputNoiseIsOneDrawOrOnePerNode) {
   }
 }
 
-TEST(GraphEncoder, NothingIsAggregatedAheadUnderNoiseOfNodes) {
+TEST(GraphEncoder, NothingIsAggregatedAheadWithNoisePerNode) {
   const auto batch = batch_with(reference_attributes(), false);
   const auto wide = [] { return encoder_of(shape_of(ConvolutionKind::gcn, {8, 6})); };
   EXPECT_TRUE(wide()->propagate_ahead(*batch).defined());
@@ -239,7 +240,7 @@ TEST(GraphEncoder, NothingIsAggregatedAheadUnderNoiseOfNodes) {
   EXPECT_FALSE(own->propagate_ahead(*batch).defined());
 }
 
-// Hidden gates and dropout know a node by its number, wherever its row stands.
+// Hidden gates and dropout are keyed by node, wherever its row is.
 TEST(GraphEncoder, HiddenNoiseIsKeyedByNode) {
   GraphShape shape = shape_of(ConvolutionKind::linear);
   shape.norm = Norm::none;
@@ -256,7 +257,7 @@ TEST(GraphEncoder, HiddenNoiseIsKeyedByNode) {
   EXPECT_FALSE(at::equal(run(*encoder, *all, annealing, 1), whole));
 }
 
-TEST(GraphEncoder, ParametersOfDimensionsAndTheSharedOnesAreAll) {
+TEST(GraphEncoder, ParametersOfDimensionsAndSharedOnesAddUp) {
   for (const Norm last : {Norm::none, Norm::batch, Norm::layer}) {
     for (const ConvolutionKind kind :
          {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
@@ -264,16 +265,16 @@ TEST(GraphEncoder, ParametersOfDimensionsAndTheSharedOnesAreAll) {
       shape.last_norm = last;
       shape.residual = Residual::linear;
       const auto encoder = encoder_of(shape);
-      int64_t count = 0, told = encoder->shared_parameters();
+      int64_t count = 0, reported = encoder->shared_parameters();
       for (const auto& item : encoder->named_parameters()) count += item.value().requires_grad() ? item.value().numel() : 0;
-      for (const int64_t of_dimension : encoder->parameters_of_dimension()) told += of_dimension;
-      EXPECT_EQ(told, count) << name_of_enum(kind);
+      for (const int64_t of_dimension : encoder->parameters_of_dimension()) reported += of_dimension;
+      EXPECT_EQ(reported, count) << name_of_enum(kind);
       EXPECT_EQ(encoder->parameters_of_dimension()[0] == 0, last == Norm::layer) << "layer norm needs every channel";
     }
   }
 }
 
-TEST(GraphEncoder, StatisticsAreThereWithBatchNormOnly) {
+TEST(GraphEncoder, OnlyBatchNormHasStatistics) {
   GraphShape shape = shape_of(ConvolutionKind::gcn);
   EXPECT_FALSE(encoder_of(shape)->collect_statistics(true));
   shape.norm = Norm::batch;
@@ -289,7 +290,7 @@ TEST(GraphEncoder, StatisticsAreThereWithBatchNormOnly) {
   EXPECT_TRUE(at::equal(encoder->named_parameters()["norm0.mean"], mean)) << "collected only when asked";
 }
 
-TEST(GraphEncoder, HiddenChannelsThatAreClosedGoWhereTheirNormAllowsIt) {
+TEST(GraphEncoder, ClosedHiddenChannelsAreRemovedWhereTheirNormAllowsIt) {
   for (const Norm norm : {Norm::none, Norm::batch, Norm::layer}) {
     for (const ConvolutionKind kind :
          {ConvolutionKind::linear, ConvolutionKind::gcn, ConvolutionKind::sage, ConvolutionKind::gat}) {
@@ -304,7 +305,7 @@ TEST(GraphEncoder, HiddenChannelsThatAreClosedGoWhereTheirNormAllowsIt) {
       const auto batch = batch_with(reference_attributes(), false);
       const torch::Tensor before = run(*encoder, *batch);
       encoder->narrow_hidden(hardened);
-      EXPECT_LT(farthest_apart(run(*encoder, *batch), before), 1e-12) << name_of_enum(kind) << " " << name_of_enum(norm);
+      EXPECT_LT(max_abs_difference(run(*encoder, *batch), before), 1e-12) << name_of_enum(kind) << " " << name_of_enum(norm);
       EXPECT_EQ(encoder->shape().widths[0], norm == Norm::layer ? 4 : 2);
     }
   }

@@ -7,10 +7,12 @@
 #include <functional>
 #include <limits>
 
-#include "encoders/graph/attention.h"
+#include "encoders/graph/attention_kernels.h"
+#include "encoders/graph/attention_tensors.h"
+#include "encoders/graph/propagate_attention.h"
 #include "encoders/graph/propagate_max.h"
-#include "encoders/graph/row_sums.h"
-#include "encoders/graph/sum_rows.h"
+#include "encoders/graph/row_kernels.h"
+#include "encoders/graph/row_product.h"
 #include "encoders/graph/toy_blocks.h"
 #include "l0gm/error.h"
 
@@ -75,7 +77,7 @@ TEST(Propagate, IsTheDenseProduct) {
       const std::vector<MessageScales> all = {{}, {target, {}, {}}, {{}, source, self}, {target, source, self}};
       for (const MessageScales& scales : all) {
         const torch::Tensor y = propagate(adjacency, x, scales), expected = dense_propagation(*block, x, scales);
-        EXPECT_LT(farthest_apart(y, expected), 1e-10) << "block " << b << " width " << width;
+        EXPECT_LT(max_abs_difference(y, expected), 1e-10) << "block " << b << " width " << width;
       }
     }
   }
@@ -91,7 +93,7 @@ TEST(Propagate, GradientIsTheTransposedProduct) {
   }
 }
 
-TEST(Propagate, TorchMatricesSayTheSame) {
+TEST(Propagate, TorchMatricesGiveTheSame) {
   for (const ToyBlock& toy : blocks()) {
     const auto adjacency = toy_adjacency(toy);
     for (const bool back : {false, true}) {
@@ -105,16 +107,16 @@ TEST(Propagate, TorchMatricesSayTheSame) {
         return row_product_by_matrix(*adjacency, product, rows, torch::kFloat64);
       };
       product.weights = numbers({adjacency->edges(), 3}, 9);
-      EXPECT_LT(farthest_apart(by_matrix(x), row_product_by_kernels(*adjacency, product, x)), 1e-12);
+      EXPECT_LT(max_abs_difference(by_matrix(x), row_product_by_kernels(*adjacency, product, x)), 1e-12);
       product.weights = torch::Tensor();
       product.self = numbers({toy.targets, 1}, 8);
       const torch::Tensor one = x.reshape({x.size(0), 1, 15});
-      EXPECT_LT(farthest_apart(by_matrix(one), row_product_by_kernels(*adjacency, product, one)), 1e-12);
+      EXPECT_LT(max_abs_difference(by_matrix(one), row_product_by_kernels(*adjacency, product, one)), 1e-12);
     }
   }
 }
 
-TEST(Propagate, EveryInstructionSetSumsAlike) {
+TEST(Propagate, EveryInstructionSetGivesTheSameSums) {
   const auto block = toy_block({.targets = 5, .sources = 200, .density = 0.8, .weighted = true});
   for (const int64_t width : {1, 5, 16, 33, 65, 129, 144, 145, 300}) {
     const torch::Tensor x = numbers({200, width}).to(torch::kFloat32),
@@ -130,12 +132,12 @@ TEST(Propagate, EveryInstructionSetSumsAlike) {
       sums.y = y.data_ptr<float>();
       kernels.sum(sums, 0, 2);
       kernels.sum(sums, 2, 5);
-      EXPECT_LT(farthest_apart(y, expected), 1e-3) << kernels.name << " width " << width;
+      EXPECT_LT(max_abs_difference(y, expected), 1e-3) << kernels.name << " width " << width;
     }
   }
 }
 
-TEST(PropagateMax, EveryInstructionSetTakesAlike) {
+TEST(PropagateMax, EveryInstructionSetGivesTheSameMaximum) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const RowKernels<float>& kernels : usable_row_kernels<float>()) {
     for (const size_t width : {3, 37}) {
@@ -161,7 +163,7 @@ TEST(PropagateMax, EveryInstructionSetTakesAlike) {
   }
 }
 
-TEST(Propagate, ThreadsChangeNothing) {
+TEST(Propagate, ResultsDoNotDependOnThreads) {
   const int threads = at::get_num_threads();
   const auto block = toy_block({.targets = 400, .sources = 500, .density = 0.3, .weighted = true, .own = true});
   const auto results = [&](int number) {
@@ -190,7 +192,7 @@ TEST(Propagate, SparseAttributesTimesWeights) {
   torch::Tensor weight = numbers({4, 6});
   const torch::Tensor dense =
       at::tensor({2.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0}, torch::kFloat64).view({3, 4});
-  EXPECT_LT(farthest_apart(propagate(attributes, weight, {}), at::mm(dense, weight)), 1e-12);
+  EXPECT_LT(max_abs_difference(propagate(attributes, weight, {}), at::mm(dense, weight)), 1e-12);
   EXPECT_LT(gradient_error(weight, [&] { return propagate(attributes, weight, {}); }), 1e-8);
 }
 
@@ -211,10 +213,10 @@ TEST(PropagateMax, TakesTheLargestNeighbour) {
     const torch::Tensor absent = dense_matrix(*block).eq(0).unsqueeze(2);
     torch::Tensor expected = x.unsqueeze(0).expand({toy.targets, -1, -1}).masked_fill(absent, -1e9).amax(1);
     expected = expected.masked_fill(absent.all(1), 0);
-    EXPECT_LT(farthest_apart(propagate_max(adjacency, x), expected), 1e-15);
+    EXPECT_LT(max_abs_difference(propagate_max(adjacency, x), expected), 1e-15);
     const torch::Tensor wide = x.repeat({1, 7}).to(torch::kFloat32).set_requires_grad(true);
     const torch::Tensor largest = propagate_max(adjacency, wide);
-    EXPECT_LT(farthest_apart(largest, expected.repeat({1, 7})), 1e-6);
+    EXPECT_LT(max_abs_difference(largest, expected.repeat({1, 7})), 1e-6);
     largest.sum().backward();
     EXPECT_EQ(wide.grad().sum().item<double>(), 21.0 * absent.logical_not().any(1).sum().item<double>())
         << "each maximum has one source";
@@ -222,7 +224,7 @@ TEST(PropagateMax, TakesTheLargestNeighbour) {
   }
 }
 
-TEST(PropagateMax, TensorsSayTheSame) {
+TEST(PropagateMax, TensorOperationsGiveTheSame) {
   for (const ToyBlock& toy : blocks()) {
     const auto adjacency = toy_adjacency(toy);
     const torch::Tensor x = numbers({toy.sources, 3}).round();  // with ties
@@ -231,11 +233,11 @@ TEST(PropagateMax, TensorsSayTheSame) {
     EXPECT_TRUE(at::equal(one.sources, other.sources));
     const torch::Tensor gradient = numbers({toy.targets, 3}, 6);
     const torch::Tensor back = largest_back_by_kernels(*adjacency, one.sources, gradient);
-    EXPECT_LT(farthest_apart(back, largest_back_by_tensors(*adjacency, one.sources, gradient)), 1e-12);
+    EXPECT_LT(max_abs_difference(back, largest_back_by_tensors(*adjacency, one.sources, gradient)), 1e-12);
   }
 }
 
-TEST(PropagateMax, TheFirstOfEqualsHasTheGradientOnce) {
+TEST(PropagateMax, TheFirstOfEqualsGetsTheGradientOnce) {
   MessageBlock block;
   block.targets = 2;
   block.sources = 3;
@@ -278,7 +280,7 @@ TEST(PropagateAttention, IsTheDenseFormula) {
         const torch::Tensor keep = numbers({adjacency->edges() + (self ? toy.targets : 0), 2}, 13);
         for (const torch::Tensor& factors : {torch::Tensor(), keep}) {
           const torch::Tensor y = propagate_attention(adjacency, x, target, source, 0.2, self, factors);
-          EXPECT_LT(farthest_apart(y, dense_attention(*block, x, target, source, self, factors)), 1e-10) << width << self;
+          EXPECT_LT(max_abs_difference(y, dense_attention(*block, x, target, source, self, factors)), 1e-10) << width << self;
         }
       }
     }
@@ -287,7 +289,7 @@ TEST(PropagateAttention, IsTheDenseFormula) {
 
 TEST(PropagateAttention, Gradients) {
   for (const ToyBlock& toy : blocks()) {
-    if (toy.sources > 100) continue;  // differences take long, and the sums are tested above
+    if (toy.sources > 100) continue;  // finite differences are slow here, and the sums are tested above
     const auto adjacency = toy_adjacency(toy);
     for (const bool self : {false, true}) {
       torch::Tensor x = numbers({toy.sources, 2, 3}), target = numbers({toy.targets, 2}, 11),
@@ -305,20 +307,20 @@ TEST(PropagateAttention, Gradients) {
   }
 }
 
-TEST(PropagateAttention, TensorsSayTheSame) {
+TEST(PropagateAttention, TensorOperationsGiveTheSame) {
   for (const ToyBlock& toy : blocks()) {
     const auto adjacency = toy_adjacency(toy);
     for (const bool self : {false, true}) {
       const AttentionScores scores = {numbers({toy.targets, 2}, 11), numbers({toy.sources, 2}, 12), 0.2, self};
       const torch::Tensor attention = attention_by_kernels(*adjacency, scores);
-      EXPECT_LT(farthest_apart(attention, attention_by_tensors(*adjacency, scores)), 1e-14);
+      EXPECT_LT(max_abs_difference(attention, attention_by_tensors(*adjacency, scores)), 1e-14);
       const torch::Tensor x = numbers({toy.sources, 2, 5}), gradient = numbers({toy.targets, 2, 5}, 6);
       const torch::Tensor dots = attention_dots_by_kernels(*adjacency, self, gradient, x);
-      EXPECT_LT(farthest_apart(dots, attention_dots_by_tensors(*adjacency, self, gradient, x)), 1e-13);
+      EXPECT_LT(max_abs_difference(dots, attention_dots_by_tensors(*adjacency, self, gradient, x)), 1e-13);
       const ScoreGradients one = scores_back_by_kernels(*adjacency, scores, attention, dots.clone());
       const ScoreGradients other = scores_back_by_tensors(*adjacency, scores, attention, dots.clone());
-      EXPECT_LT(farthest_apart(one.target, other.target), 1e-12);
-      EXPECT_LT(farthest_apart(one.source, other.source), 1e-12);
+      EXPECT_LT(max_abs_difference(one.target, other.target), 1e-12);
+      EXPECT_LT(max_abs_difference(one.source, other.source), 1e-12);
     }
   }
 }

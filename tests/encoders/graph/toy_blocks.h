@@ -33,8 +33,8 @@ inline std::shared_ptr<MessageBlock> toy_block(const ToyBlock& toy) {
   for (int64_t v = 0; v < toy.targets; ++v) {
     for (int64_t u = 0; u < toy.sources; ++u) {
       const int64_t low = toy.symmetric ? std::min(u, v) : v, high = toy.symmetric ? std::max(u, v) : u;
-      const bool lonely = v == 0 || u == toy.sources - 1 || (toy.symmetric && (u == 0 || v == u || v == toy.sources - 1));
-      if (lonely || drawn(low, high) >= toy.density) continue;
+      const bool isolated = v == 0 || u == toy.sources - 1 || (toy.symmetric && (u == 0 || v == u || v == toy.sources - 1));
+      if (isolated || drawn(low, high) >= toy.density) continue;
       neighbours.push_back(static_cast<int32_t>(u));
       weights.push_back(1 + drawn(low + 100, high));
     }
@@ -79,7 +79,7 @@ inline torch::Tensor numbers(at::IntArrayRef shape, uint64_t seed = 5) {
   return result;
 }
 
-inline double farthest_apart(const torch::Tensor& a, const torch::Tensor& b) {
+inline double max_abs_difference(const torch::Tensor& a, const torch::Tensor& b) {
   if (a.sizes() != b.sizes()) return 1e30;
   return a.numel() == 0 ? 0 : (a.to(torch::kFloat64) - b.to(torch::kFloat64)).abs().max().item<double>();
 }

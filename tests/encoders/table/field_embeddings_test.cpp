@@ -88,7 +88,7 @@ TEST(FieldEmbeddings, TablesOfOneKindOnly) {
   }
 }
 
-// Mean of what the training rows are given, by hand.
+// The mean of the training rows' embeddings, computed by hand.
 TEST(FieldEmbeddings, SettleGivesUntrainedCodesTheMeanTrainingEmbedding) {
   Toy toy;
   const torch::Tensor before = toy.forward(*toy.tensors.range(0, 6)).clone();
@@ -110,7 +110,7 @@ TEST(FieldEmbeddings, SettleGivesUntrainedCodesTheMeanTrainingEmbedding) {
   const torch::Tensor once = r.clone();
   toy.encoder.settle();
   EXPECT_LT(largest_difference(toy.forward(*TableTensors(unseen, torch::kCPU, torch::kFloat32).range(0, 6)), once), 1e-6)
-      << "twice is once";
+      << "a second call changes nothing";
 }
 
 TEST(FieldEmbeddings, UnitsOfEachKind) {

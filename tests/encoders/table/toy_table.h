@@ -10,7 +10,7 @@
 
 namespace l0gm::testing_tools {
 
-// Columns: size (plain), colour (two fields: its values, and piecewise for the sake of a column with several encodings), age
+// Columns: size (plain), colour (two fields: its values, and piecewise, so that a column has several encodings), age
 // (piecewise, three bins, never missing in training), kind (categorical). Numeric and categorical fields alternate.
 inline Schema toy_schema() {
   Schema schema;
@@ -37,7 +37,7 @@ inline Schema toy_schema() {
   return schema;
 }
 
-// Six rows; nobody has colour blue or a rare one, nor a missing age.
+// Six rows; none has colour blue, a rare colour or a missing age.
 inline EncodedTable toy_rows() {
   EncodedTable table;
   table.code_slots = table.slope_slots = 5;
@@ -58,8 +58,8 @@ inline EncodedTable toy_rows() {
   return table;
 }
 
-// The same with all that a table can have: columns of every kind, a field of several values, statistics of a column and of a
-// pair.
+// The same with everything that a table can have: columns of every kind, a field of several values, statistics of a column and of
+// a pair.
 inline Schema rich_schema() {
   Schema schema = toy_schema();
   const auto column = [&](const std::string& name, ColumnType type) {

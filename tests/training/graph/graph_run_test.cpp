@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "data/graph/source.h"
-#include "gate/figures.h"
+#include "gate/gate_figures.h"
 #include "l0gm/error.h"
 #include "training/graph/graph_task.h"
 #include "training/tiny_run.h"

@@ -228,7 +228,7 @@ TEST(GraphTask, RowsOfAnMlpComeInAFreshOrderEveryEpoch) {
 torch::Tensor propagation_matrix(const Graph& graph) {
   torch::Tensor matrix = at::eye(graph.nodes, torch::kFloat64);
   for (int64_t v = 0; v < graph.nodes; ++v) {
-    for (const int32_t u : graph.heard_by(v)) matrix[v][u] = 1;
+    for (const int32_t u : graph.in_neighbours(v)) matrix[v][u] = 1;
   }
   const torch::Tensor scale = matrix.sum(1).rsqrt();
   return matrix * scale.unsqueeze(1) * scale.unsqueeze(0);

@@ -266,8 +266,8 @@ TEST_F(LinkTasks, GatesActOnNodes) {
   const auto given = batch(0, 0);
   GatePass pass({}, 0, 0, given->example_ids);
   EXPECT_EQ(model_->forward(*given, pass).sizes(), (std::vector<int64_t>{80, 1, 1}));
-  ASSERT_EQ(pass.records().size(), 1U);
-  EXPECT_EQ(pass.records()[0].gated.value.sizes(), (std::vector<int64_t>{60, 16}));
+  ASSERT_NE(pass.interface_record(), nullptr);
+  EXPECT_EQ(pass.interface_record()->gated.value.sizes(), (std::vector<int64_t>{60, 16}));
   check_predictions(task_->predict(*model_, {}, "valid"));
 }
 

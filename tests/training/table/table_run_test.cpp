@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "gate/figures.h"
+#include "gate/gate_figures.h"
 #include "l0gm/error.h"
 #include "metrics/predictions.h"
 #include "training/tiny_run.h"

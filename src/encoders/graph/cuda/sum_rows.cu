@@ -5,7 +5,7 @@ namespace l0gm::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr int unrolled = 4;  // neighbours whose rows are on their way at once
+constexpr int unrolled = 4;  // neighbours whose rows are loaded at the same time
 
 // `count` neighbouring numbers of a row as floats.
 template <int count>
@@ -30,7 +30,7 @@ __device__ __forceinline__ void load(const __nv_bfloat16* from, float (&to)[coun
   }
 }
 
-// `count` sums to where nobody reads them soon: the cache is for the rows that are gathered.
+// Stores `count` sums without caching them: the cache is for the rows that are gathered.
 template <int count>
 __device__ __forceinline__ void store(const float (&from)[count], float* to) {
   if constexpr (count == 4) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void store(const float (&from)[count], float* to) {
 }
 
 // A group of `lanes` threads sums one row, each of them `parts` times `count` neighbouring channels, `lanes * count` apart.
-// `factors`: a neighbour's row has one, of its edge or its own.
+// `factors`: a neighbour's row has a factor, of its edge or of its source.
 template <class Message, int lanes, int parts, int count, bool factors>
 __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message> s, int64_t first_channel) {
   const int lane = threadIdx.x % lanes;
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(threads) sum_rows_kernel(DeviceRowSums<Message
   float sum[parts][count] = {};
   const int64_t begin = s.offsets[row], end = s.offsets[row + 1];
   for (int64_t edge = begin; edge < end; edge += lanes) {
-    // Each thread of the group fetches one neighbour's number and factor; the group then goes through them together.
+    // Each thread of the group loads one neighbour's number and factor; the group then processes them together.
     const int64_t mine = edge + lane;
     int32_t neighbour = 0;
     float factor = 1;

@@ -7,8 +7,8 @@
 
 namespace l0gm::cuda {
 
-// y[v] = target[v] * sum over edges (v, u) of weight * source[u] * x[u]  +  self[v] * own_x[own(v)]; pointers that are null mean
-// 1, `self` null: no such term. Rows of x and y are `width` long and follow each other. Message: float or __nv_bfloat16; sums are
+// y[v] = target[v] * sum over edges (v, u) of weight * source[u] * x[u]  +  self[v] * own_x[own(v)]; null pointers mean 1, `self`
+// null: no such term. Rows of x and y are `width` long and follow each other. Message: float or __nv_bfloat16; sums are
 // kept in float.
 template <class Message>
 struct DeviceRowSums {
@@ -19,10 +19,10 @@ struct DeviceRowSums {
   const float* target = nullptr;
   const float* self = nullptr;
   const int64_t* own = nullptr;
-  int64_t self_rows = 0;  // rows below it have a term of their own
+  int64_t self_rows = 0;  // rows below it have a self term
   int64_t rows = 0, width = 0;
   const Message* x = nullptr;
-  const float* own_x = nullptr;  // what the term of their own reads
+  const float* own_x = nullptr;  // the rows that the self term reads
   float* y = nullptr;
 };
 

@@ -1,0 +1,38 @@
+#include "compact/about.h"
+
+#include <fmt/format.h>
+
+#include "base/version.h"
+#include "gate/gate_figures.h"
+
+namespace l0gm {
+
+nlohmann::json about_run(const Run& run) {
+  nlohmann::json about = {{"made_with", fmt::format("l0gm {} ({})", version, commit)},
+                          {"dataset", run.record().dataset},
+                          {"seed", run.config.train.seed},
+                          {"model", run.config.model.name},
+                          {"members", run.config.model.members},
+                          {"files", nlohmann::json::array()}};
+  for (const FileStamp& file : run.record().files) {
+    about["files"].push_back({{"name", file.path.filename().string()}, {"sha256", file.sha256}});
+  }
+  return about;
+}
+
+nlohmann::json about_gate(const Run& run, const GatePass* examples) {
+  const auto sites = run.model->sites();
+  if (sites.empty()) return {{"unit", "none"}};
+  const GateOptions& gate = run.config.gate;
+  const GateFigures figures = gate_figures(sites, run.gate_state, examples);
+  return {{"unit", name_of_enum(run.model->unit())},
+          {"logits", name_of_enum(gate.logits)},
+          {"attach", name_of_enum(gate.attach)},
+          {"test_rule", name_of_enum(gate.test_rule)},
+          {"units", figures.units},
+          {"open_units", figures.open_units},
+          {"ever_open_units", figures.ever_open_units},
+          {"active_fraction", figures.active_fraction}};
+}
+
+}  // namespace l0gm

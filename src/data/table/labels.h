@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text_table.h"
+
+namespace l0gm {
+
+// The distinct labels of some rows: in numeric order when all are numbers, else in the order of their text.
+std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_column,
+                                          std::span<const std::string> missing_marks, std::span<const int64_t> rows);
+
+// UserError when a label of these rows is missing or not among the classes of training. `part` ("validation", "test", "") is for
+// the message.
+void check_labels(const TextTable& table, int64_t label_column, const std::vector<std::string>& classes,
+                  std::span<const std::string> missing_marks, std::span<const int64_t> rows, std::string_view part);
+
+}  // namespace l0gm

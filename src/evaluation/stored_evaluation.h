@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "run/evaluation.h"
+#include "training/run.h"
+
+namespace l0gm {
+
+// The evaluation that a run keeps of a split, where it still holds: the same program and device, weights, summary and predictions
+// by SHA-256, data files by size and time. `perturbed`: it must have the figures on perturbed copies, too. None: compute it.
+std::optional<Evaluation> stored_evaluation(const RunFolder& folder, Split split, const Machine& machine, bool perturbed);
+void store_evaluation(const Run& run, Split split, const Evaluation& evaluation);
+
+}  // namespace l0gm

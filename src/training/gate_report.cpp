@@ -1,0 +1,58 @@
+#include "training/gate_report.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/InferenceMode.h>
+
+#include <cmath>
+
+#include "gate/gate_figures.h"
+
+namespace l0gm {
+
+namespace {
+
+GateReport::Quantiles quantiles(const torch::Tensor& fractions) {
+  const torch::Tensor sorted = std::get<0>(fractions.sort());
+  const auto at_share = [&](double q) {
+    return sorted[static_cast<int64_t>(q * static_cast<double>(sorted.numel() - 1))].item<double>();
+  };
+  return {at_share(0.05), at_share(0.5), at_share(0.95)};
+}
+
+}  // namespace
+
+GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
+  c10::InferenceMode inference;
+  const std::vector<const GateSite*> sites = run.model->sites();
+  const GateSite* site = run.model->interface_site();
+  const torch::Tensor kept = run.model->open_dimensions(run.gate_state);
+  GateFigures figures = gate_figures(sites, run.gate_state);
+  GateReport report;
+  if (sites.empty()) figures.units = figures.open_units = figures.ever_open_units = run.model->encoder().width();
+  if (site != nullptr && site->gate->has_instance_logits()) {
+    const torch::Tensor open = gates().gt(0).to(torch::kFloat64), share = open.mean(0);
+    // The dimensions of a group are open or closed together: dimensions weighed by 1 are units weighed by cost, and any of them
+    // tells.
+    const torch::Tensor fractions = open.mean(1);
+    figures.active_cost_fraction = fractions.mean().item<double>();
+    const torch::Tensor index = site->index;
+    const torch::Tensor by_unit =
+        index.defined() ? at::zeros({site->gate->units()}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
+    figures.active_fraction = by_unit.mean().item<double>();
+    figures.open_units = std::llround(by_unit.sum().item<double>());
+    report.active_fraction_quantiles = quantiles(fractions);
+  }
+  report.units = figures.units;
+  report.open_units = figures.open_units;
+  report.ever_open_units = figures.ever_open_units;
+  report.active_fraction = figures.active_fraction;
+  report.active_cost_fraction = figures.active_cost_fraction;
+  report.expected_active_fraction = figures.expected_active_fraction;
+  report.undecided_fraction = figures.undecided_fraction;
+  report.parameters = run.model->parameter_count(kept);
+  report.parameters_dense = run.model->parameter_count();
+  report.test_rule = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
+  return report;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <functional>
+
+#include "training/run.h"
+
+namespace l0gm {
+
+// What the gates of a finished run let through: units, fractions, parameters that remain. `gates`: what the interface of every
+// example was multiplied with, [examples, width]; asked for only where that depends on the example: then figures are means over
+// examples, with quantiles.
+GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates);
+
+}  // namespace l0gm

@@ -1,0 +1,138 @@
+#include "training/table/table_modality.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/csv.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "data/catalogue.h"
+#include "data/table/fit.h"
+#include "data/table/labels.h"
+#include "data/table/perturb.h"
+#include "data/table/source.h"
+#include "data/table/statistics.h"
+#include "l0gm/error.h"
+#include "model/table_model.h"
+#include "training/table/table_run.h"
+#include "training/table/table_task.h"
+
+namespace l0gm {
+
+namespace {
+
+TableModelOptions options_of(const Config& config) {
+  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced};
+}
+
+// What is known of a made table, the same for any number of rows.
+DataReport truth_of(const TableDataset& data) {
+  if (data.planted.empty()) return {};
+  DataReport report{{{"planted", data.planted}, {"bayes_auc", data.bayes_auc}}, ""};
+  if (data.bayes_nll > 0) report.json["bayes_nll"] = data.bayes_nll;
+  const std::string loss = data.bayes_nll > 0 ? fmt::format(", the best possible NLL {:.4f}", data.bayes_nll) : "";
+  report.text = fmt::format("informative: {}; the best possible AUC is {:.4f}{}", join(data.planted, ", "), data.bayes_auc, loss);
+  return report;
+}
+
+}  // namespace
+
+bool TableModality::reads(const DataOptions& data) const { return is_catalogued(data.source, name()); }
+
+std::vector<std::string> TableModality::models() const { return table_model_names(); }
+
+std::shared_ptr<Dataset> TableModality::load(const Config& config) const {
+  auto dataset = std::make_shared<TableData>(load_table(config.data, config.train.seed));
+  const TableDataset& data = dataset->data;
+  if (data.train.empty() || data.valid.empty()) {
+    throw UserError(fmt::format("{} has {} training and {} validation rows: both are needed", data.name, data.train.size(),
+                                data.valid.size()));
+  }
+  return dataset;
+}
+
+std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& config) const {
+  auto& table = dynamic_cast<TableData&>(dataset);
+  const TableDataset& data = table.data;
+  auto record = std::make_unique<TableRecord>();
+  Schema& schema = record->schema;
+  schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types);
+  check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
+  check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
+  table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
+  fit_statistics(schema, table.train, config.table);
+  record->counts = count_fields(table.train, schema);
+  record->dataset = data.name;
+  record->files = data.files;
+  record->planted = data.planted;
+  record->bayes_auc = data.bayes_auc;
+  record->bayes_nll = data.bayes_nll;
+  record->training_rows = sha256(data.train);
+  return record;
+}
+
+std::unique_ptr<Record> TableModality::read_record(const nlohmann::json& json) const {
+  return std::make_unique<TableRecord>(TableRecord::from_json(json));
+}
+
+std::shared_ptr<Model> TableModality::make_model(const Record& record, const Config& config, uint64_t seed) const {
+  const auto& table = dynamic_cast<const TableRecord&>(record);
+  return make_table_model(table.schema, table.counts, options_of(config), config.gate, seed);
+}
+
+std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& dataset, const Record& record,
+                                               std::shared_ptr<Model>, const Config& config, const Machine& machine) const {
+  auto& table = dynamic_cast<TableData&>(*dataset);
+  const Schema& schema = dynamic_cast<const TableRecord&>(record).schema;
+  const torch::Dtype dtype = dtype_of(config.train.precision);
+  auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
+  task->add_split(Split::train, table.train, machine.device, dtype);
+  task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
+  return task;
+}
+
+std::string TableModality::describe(const Dataset& dataset, const Record& record, const Model& model) const {
+  const Schema& schema = dynamic_cast<const TableRecord&>(record).schema;
+  return fmt::format("{}: {} training rows, {} columns, {} fields, interface of {} dimensions, {} parameters", dataset.name(),
+                     with_thousands(dynamic_cast<const TableData&>(dataset).train.rows()), schema.columns.size(),
+                     schema.fields.size(), model.encoder().width(), with_thousands(model.parameter_count()));
+}
+
+DataReport TableModality::export_data(const Config& config, const std::filesystem::path& folder, bool perturb) const {
+  const TableDataset data = load_table(config.data, config.train.seed);
+  const Schema schema = export_table(data, config.table, config.columns, config.data.types, folder);
+  DataReport report{{{"dataset", data.name},
+                     {"output", folder.string()},
+                     {"train", data.train.size()},
+                     {"valid", data.valid.size()},
+                     {"test", data.test.size()}},
+                    fmt::format("{}: train.csv {}, valid.csv {}, test.csv {} rows of {}\n", folder.string(), data.train.size(),
+                                data.valid.size(), data.test.size(), data.name)};
+  if (!perturb) return report;
+  report.json["perturbed"] = export_perturbed(data, schema, static_cast<uint64_t>(config.train.seed), folder);
+  report.text += fmt::format("{}: {} perturbed copies of test.csv, drawn by seed {}\n", (folder / "perturbed").string(),
+                             report.json["perturbed"]["conditions"].size(), config.train.seed);
+  return report;
+}
+
+DataReport TableModality::make_data(const Config& config, const std::filesystem::path& file) const {
+  const TableDataset data = load_table(config.data, 0);
+  write_csv(file, data.table);
+  DataReport report = truth_of(data);
+  report.json.update({{"rows", data.table.rows()}, {"output", file.string()}});
+  report.text = fmt::format("{}: {} rows; {}\n", file.string(), with_thousands(data.table.rows()), report.text);
+  return report;
+}
+
+DataReport TableModality::known_truth(const Config& config) const {
+  Config small = config;
+  small.data.rows = 100;
+  return truth_of(load_table(small.data, 0));
+}
+
+std::unique_ptr<Run> TableModality::open(const std::filesystem::path& path, const Machine& machine) const {
+  return std::make_unique<TableRun>(path, machine);
+}
+
+}  // namespace l0gm

@@ -1,0 +1,205 @@
+#include "training/train.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "l0gm/error.h"
+#include "training/run.h"
+#include "training/trainer.h"
+
+namespace l0gm {
+
+namespace {
+
+// The resolved configurations must agree; the first option that differs is named with both values.
+void require_same_config(const Modality& modality, Config given, const std::filesystem::path& path) {
+  if (to_toml(given) == read_file(path)) return;
+  Config stored = read_config({&modality}, path, {});
+  const nlohmann::json now = OptionList::of(given).json(), then = OptionList::of(stored).json();
+  nlohmann::json keys = now;
+  keys.update(then);
+  const auto shown = [](const nlohmann::json& options, const std::string& key) {
+    return options.contains(key) ? options[key].dump() : "unset";
+  };
+  for (const auto& [key, unused] : keys.items()) {
+    if (shown(now, key) == shown(then, key)) continue;
+    throw UserError(fmt::format(
+        "--resume: the configuration is not that of {}: {} = {}, there {}. Give the same one, or choose another --out.",
+        path.string(), key, shown(now, key), shown(then, key)));
+  }
+}
+
+// Going on is bit for bit on one machine and thread count; elsewhere it is merely going on.
+void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& now) {
+  for (const char* key : {"l0gm", "libtorch", "device", "cpu_capability", "threads"}) {
+    if (!then.contains(key) || then[key] == now[key]) continue;
+    log_warning(
+        fmt::format("--resume: {} is {} now and was {} when the run was started: the result will not be equal bit for bit", key,
+                    now[key].dump(), then[key].dump()));
+  }
+}
+
+// The same bytes may lie elsewhere by now: paths do not count.
+nlohmann::json without_paths(nlohmann::json record) {
+  for (auto& file : record.at("files")) file.erase("path");
+  return record;
+}
+
+void require_same_data(const nlohmann::json& stored, const Record& given, const std::filesystem::path& out) {
+  if (stored.value("teacher", "") != given.teacher) {
+    throw UserError(
+        fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
+  }
+  if (without_paths(stored) != without_paths(given.to_json())) {
+    throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
+  }
+}
+
+// A new folder with configuration and record in it, locked; or, with `resume`, the one that is there, of the same configuration
+// and data.
+RunFolder open_folder(const Modality& modality, const Config& config, const std::filesystem::path& out, bool resume,
+                      const Record& record, const Machine& machine) {
+  const nlohmann::json environment = describe_environment(machine, config.train.seed);
+  if (resume && RunFolder::is_run(out)) {
+    RunFolder folder = RunFolder::open(out);
+    if (folder.started()) {
+      folder.lock();
+      require_same_config(modality, config, folder.config());
+      require_same_data(modality.read_record(folder.read_json(folder.schema()))->to_json(), record, out);
+      warn_of_another_machine(folder.read_json(folder.environment()), environment);
+      return folder;
+    }
+  }
+  RunFolder folder = RunFolder::create(out, std::string(modality.name()));
+  folder.lock();
+  folder.write_sealed(folder.config(), to_toml(config));
+  folder.write_sealed(folder.schema(), record.to_json().dump(1) + "\n");
+  folder.write_json(folder.environment(), environment);
+  return folder;
+}
+
+// What another run says of our training rows. It must have been trained on these very rows: another split's model would have seen
+// our validation rows.
+Predictions soft_labels(const Modalities& modalities, const DistillOptions& options, const std::shared_ptr<Dataset>& dataset,
+                        const Record& record, const Machine& machine) {
+  const std::unique_ptr<Run> teacher = open_run(modalities, options.from, machine);
+  const Record& its = teacher->record();
+  if (its.dataset == record.dataset) require_unchanged(teacher->folder, its.files, record.files);
+  if (its.dataset != record.dataset || its.training_rows != record.training_rows) {
+    throw UserError(fmt::format("it was trained on {}{}, this run is on {}: the teacher must be of the same data, split and seed",
+                                its.dataset, its.dataset == record.dataset ? " with other training rows" : "", record.dataset));
+  }
+  if (its.label() != record.label() || its.class_names() != record.class_names()) {
+    throw UserError(fmt::format("it tells '{}' ({} classes), this run '{}' ({}): both must have the same label and classes",
+                                its.label(), its.class_names().size(), record.label(), record.class_names().size()));
+  }
+  teacher->share(dataset);
+  Predictions predictions = teacher->predict(Split::train);
+  log_info(fmt::format("soft labels of {} rows from {}", with_thousands(predictions.size()), options.from));
+  return predictions;
+}
+
+// Weights of another run as a start: all but the gates must fit; gates are taken over where they fit.
+void start_from(const std::string& path, Model& model) {
+  const RunFolder folder = RunFolder::open(path);
+  folder.require_finished();
+  TensorMap given = load_tensors(folder.best()).tensors, wanted = model.state();
+  for (const auto& [name, parameter] : model.gates()) {
+    const auto found = given.find(name);
+    const bool fits = found != given.end() && found->second.sizes() == parameter.sizes();
+    if (!fits) wanted.erase(name);
+  }
+  std::erase_if(given, [&](const auto& item) { return !wanted.contains(item.first) && is_gate_name(item.first); });
+  copy_into(given, wanted, folder.best().string());
+  log_info(fmt::format("weights start from {}", path));
+}
+
+void finish(RunFolder& folder, const Config& config, Task& task, Model& model, const Trainer& trainer, double seconds) {
+  const TrainerState& stood = trainer.state();
+  copy_into(load_tensors(folder.best()).tensors, model.state(), folder.best().string());
+  const Predictions valid = task.predict(model, final_state(config, model), Split::valid);
+  write_predictions(folder.predictions(Split::valid), valid);
+  const Calibrator calibrator = fit_calibrator(valid, config.train.calibrator);
+  folder.write_json(folder.summary(), {{"best_step", stood.best_step},
+                                       {"best_valid_nll", stood.best_nll},
+                                       {"steps", stood.step},
+                                       {"stopped_early", stood.stopped_early},
+                                       {"hardened", stood.hardened},
+                                       {"projected_units", stood.hardening.projected_units},
+                                       {"converged", stood.hardening.converged},
+                                       {"calibrator", calibrator.to_json()},
+                                       {"seconds", seconds}});
+  folder.set_finished();
+}
+
+}  // namespace
+
+torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows) {
+  const auto rows = static_cast<double>(std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}));
+  std::vector<double> weights;
+  for (const int64_t of_class : class_rows) {
+    weights.push_back(of_class > 0 ? rows / (static_cast<double>(class_rows.size()) * static_cast<double>(of_class)) : 0);
+  }
+  return at::tensor(weights, torch::kFloat64);
+}
+
+bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
+           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  const Modality& modality = modality_of(modalities, config.data);
+  modality.check(config, machine);
+  const std::shared_ptr<Dataset> dataset = modality.load(config);
+  const std::unique_ptr<Record> record = modality.fit(*dataset, config);
+  Predictions soft;
+  if (!config.distill.from.empty()) {
+    try {
+      soft = soft_labels(modalities, config.distill, dataset, *record, machine);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("distill.from = {}: {}", config.distill.from, error.what()));
+    }
+    record->teacher = sha256_file(RunFolder::open(config.distill.from).best());
+  }
+  const torch::Dtype dtype = dtype_of(config.train.precision);
+  const std::shared_ptr<Model> model = modality.make_model(*record, config, static_cast<uint64_t>(config.train.seed));
+  if (!config.model.init_from.empty()) {
+    try {
+      start_from(config.model.init_from, *model);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("model.init_from = {}: {}", config.model.init_from, error.what()));
+    }
+  }
+  place(*model, machine.device, dtype);
+  log_info(modality.describe(*dataset, *record, *model));
+  // What does not fit together is refused here, before there is a folder.
+  const std::unique_ptr<Task> task = modality.make_task(dataset, *record, model, config, machine);
+  task->label_smoothing = config.train.label_smoothing;
+  if (config.train.class_weights == ClassWeights::balanced) {
+    task->class_weights = balanced_weights(record->rows_of_classes()).to(machine.device, dtype);
+  }
+  if (soft.size() > 0) {
+    task->set_soft_targets(soft);
+    task->distill_weight = config.distill.weight;
+    task->distill_temperature = config.distill.temperature;
+  }
+  RunFolder folder = open_folder(modality, config, out, resume, *record, machine);
+  if (folder.finished()) {
+    log_info(fmt::format("{} is finished already", out.string()));
+    return true;
+  }
+  Trainer trainer(model, *task, config, folder);
+  if (!folder.started()) folder.set_started();
+  if (resume) trainer.resume();
+  if (!trainer.run(observers, stop)) return false;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  finish(folder, config, *task, *model, trainer, seconds.count());
+  return true;
+}
+
+}  // namespace l0gm

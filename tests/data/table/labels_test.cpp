@@ -1,0 +1,44 @@
+#include "data/table/labels.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "data/table/fit_tools.h"
+
+namespace l0gm {
+namespace {
+
+using namespace fit_tools;
+
+TEST(FitSchema, UnbalancedClasses) {
+  TextTable table({"x", "y"});
+  for (int i = 0; i <= 10000; ++i) table.add_row({std::to_string(i % 17), i == 4321 ? " rare" : "common "});
+  const Schema schema = fit(table);
+  EXPECT_EQ(schema.classes, (std::vector<std::string>{"common", "rare"}));
+  EXPECT_EQ(schema.class_rows, (std::vector<int64_t>{10000, 1}));
+  EXPECT_EQ(fit_schema(table, 1, {4321, 0, 5}, {}, {}, {}).class_rows, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(Schema::from_json(schema.to_json()).class_rows, schema.class_rows);
+}
+
+TEST(FitSchema, LabelsAreChecked) {
+  TextTable table({"x", "y"});
+  for (const char* label : {"10", "9", "10", " 9"}) table.add_row({std::to_string(table.rows()), label});
+  EXPECT_EQ(fit(table).classes, (std::vector<std::string>{"9", "10"}));
+  table.add_row({"5", "b"});
+  EXPECT_EQ(fit(table).classes, (std::vector<std::string>{"10", "9", "b"}));
+  const Schema schema = fit_schema(table, 1, {0, 1, 2, 3}, {}, {}, {});
+  const auto check = [&](const std::vector<int64_t>& rows) {
+    check_labels(table, 1, schema.classes, schema.missing_marks, rows, "test");
+  };
+  check({0, 3});
+  EXPECT_TRUE(contains(error_of([&] { check({0, 4}); }), {"data row 5 (test)", "label 'y' is 'b'", "9, 10"}));
+  EXPECT_TRUE(contains(error_of([&] { fit_schema(table, 1, {0, 2}, {}, {}, {}); }), {"single class", "'10'"}));
+  EXPECT_TRUE(contains(error_of([&] { fit_schema(table, 1, {}, {}, {}, {}); }), {"no training rows"}));
+  table.add_row({"6", " ? "});
+  EXPECT_TRUE(contains(error_of([&] { fit(table); }), {"data row 6", "label 'y' is missing"}));
+  EXPECT_TRUE(contains(error_of([&] { check({5}); }), {"data row 6", "label 'y' is missing"}));
+}
+
+}  // namespace
+}  // namespace l0gm
