@@ -17,7 +17,7 @@ struct Hardening {
   int64_t units = 0;
   int64_t open_units = 0;
   int64_t projected_units = 0;  // units whose state differs from the test rule's one step before
-  bool converged = true;        // at most 5 % of the units were projected
+  bool converged = true;        // at most 5 % of the units, or two, were projected
 };
 
 // Turns the sparsity option (lambda, target or k) into a price for open units, step by step, and fixes the gates at the end.

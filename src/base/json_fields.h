@@ -134,10 +134,10 @@ void read(const nlohmann::json& json, T& value) {
     if (!json.is_null()) read(json, value.value.emplace());
   } else if constexpr (is_vector<T>::value) {
     value.clear();
-    for (const auto& item : json) read(item, value.emplace_back());
+    for (const auto& item : json.get_ref<const nlohmann::json::array_t&>()) read(item, value.emplace_back());
   } else if constexpr (is_map<T>::value) {
     value.clear();
-    for (const auto& [name, item] : json.items()) read(item, value[name]);
+    for (const auto& [name, item] : json.get_ref<const nlohmann::json::object_t&>()) read(item, value[name]);
   } else if constexpr (std::is_floating_point_v<T>) {
     value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
   } else {

@@ -147,7 +147,7 @@ const ReadBy* OptionList::unmet(const Option& option, std::string_view modality)
   const auto value_of = [&](std::string_view key) -> OptionValue {
     if (key == "modality") return std::string(modality);
     for (const Option& other : options_) {
-      if (other.key == key) return other.value();
+      if (other.key == key) return unmet(other, modality) == nullptr ? other.value() : OptionValue{};  // not read itself: not set
     }
     throw std::logic_error(fmt::format("{} is read by the unknown option {}", option.key, key));
   };

@@ -82,7 +82,7 @@ std::string describe(const Limit& limit);
 double number(const OptionValue& value);  // throws std::string unless it is one
 int64_t whole_number(const OptionValue& value);
 void check(double value, const Limit& limit);  // throws std::string
-// Why a value is refused, and what was meant instead, to be told last.
+// Why a value is refused, and what was meant instead, for the end of the message.
 struct Refusal {
   std::string reason, hint;
 };

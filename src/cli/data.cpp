@@ -95,7 +95,7 @@ void run_make(const DataArguments& arguments, const Common& common) {
   config.data.protocol = arguments.protocol;
   config.data.rows = arguments.rows;
   config.data.split.seed = arguments.seed;
-  config.graph.scale = arguments.scale;
+  OptionList::of(config).set(fmt::format("graph.scale={}", arguments.scale));
   const CatalogueEntry& entry = catalogue_entry(arguments.name);
   const bool made =
       !entry.own && std::all_of(entry.files.begin(), entry.files.end(), [](const CatalogueFile& file) { return file.optional; });

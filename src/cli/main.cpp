@@ -41,7 +41,7 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
       const CLI::App* verb = app.get_subcommand(word);
       return verb->get_subcommands({}).empty() || i + 1 == argc ? "" : suggestion(*verb, argc - i, argv + i);
     }
-    return fmt::format("'{}' is no verb.{} There are: {}", argv[i], did_you_mean(argv[i], verbs), join(verbs, ", "));
+    return fmt::format("unknown command '{}'.{} Commands: {}", argv[i], did_you_mean(argv[i], verbs), join(verbs, ", "));
   }
   return "";
 }
@@ -88,7 +88,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // Large tensors in huge pages, where the system allows it: newly mapped ones are several times as fast to fill. Read by
-  // LibTorch at its first allocation; whoever has set it keeps his choice.
+  // LibTorch at its first allocation; a value that is set already stays.
   setenv("THP_MEM_ALLOC_ENABLE", "1", 0);
   try {
     return l0gm::run(argc, argv);

@@ -22,7 +22,7 @@ struct PredictArguments {
   MachineFlags machine;
 };
 
-std::string told(const nlohmann::json& counts, const char* what) {
+std::string list_counts(const nlohmann::json& counts, const char* what) {
   std::string text;
   for (const auto& [column, count] : counts.items()) {
     text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count.get<int64_t>(), column);
@@ -74,8 +74,8 @@ void run_predict(PredictArguments& arguments, const Common& common) {
   const std::string text = fmt::format("{}: {} rows, {} a second\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
                                        with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())));
   print_result(common, result,
-               text + told(result["unseen"], "rare or unseen categories") +
-                   told(result["unreadable"], "not a number, read as missing"));
+               text + list_counts(result["unseen"], "rare or unseen categories") +
+                   list_counts(result["unreadable"], "not a number, read as missing"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct CompactKind {
   std::function<std::unique_ptr<Compaction>(const std::filesystem::path& run, const CompactOptions& options)> compaction;
   // A run's own model through LibTorch.
   std::function<std::unique_ptr<Predictor>(const std::filesystem::path& run, const PredictorOptions& options)> run_predictor;
-  // A compact file that the runtime without LibTorch does not serve: its kind, and who serves it. Empty: there is none.
+  // A compact file that the runtime without LibTorch does not serve: its kind, and what serves it. Empty: there is none.
   std::string file_kind;
   std::function<std::unique_ptr<Predictor>(const std::filesystem::path& file, const PredictorOptions& options)> file_predictor;
   bool needs_context = false;  // rows refer to something that is given beside them
@@ -38,7 +38,7 @@ const CompactKinds& compact_kinds();
 Modalities modalities_of(const CompactKinds& kinds);
 const CompactKind& kind_of_run(const CompactKinds& kinds, std::string_view modality);
 
-// Whoever serves the path: a run's folder, or a compact file by its kind.
+// The predictor of a path: a run's folder, or a compact file by its kind.
 std::unique_ptr<Predictor> open_predictor(const CompactKinds& kinds, const std::filesystem::path& model,
                                           const PredictorOptions& options);
 // Whether rows of this model refer to something that is given beside them (PredictorOptions::context).

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double loose_limit = 1e-4;  // a bound beyond this says little, and the user is told
+constexpr double loose_limit = 1e-4;  // a bound beyond this says little: warned of
 
 void warn_of_loose_bound(const Parity& parity) {
   if (parity.numerics_limit() <= loose_limit) return;

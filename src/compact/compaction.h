@@ -33,7 +33,7 @@ class Compaction {
     int64_t rows = 0;
     std::string noun;                               // "rows", "nodes"
     std::function<std::string(int64_t row)> where;  // "validation row 17"
-    std::function<std::string(int64_t row)> what;   // its cells, to be told last; may be empty
+    std::function<std::string(int64_t row)> what;   // its cells, for the end of a message; may be empty
   };
   virtual const Checked& checked() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
@@ -47,7 +47,9 @@ class Compaction {
 
   virtual bool can_round() const { return false; }  // to fewer bits than float32
   virtual Calibrator calibrator() const = 0;        // of the trained model
-  virtual nlohmann::json about() = 0;               // what the file says of itself beside parity, figures and rounding
+  // What the file says of itself beside parity, figures and rounding. The driver reads dimensions, open_dimensions,
+  // closed_columns, parameters_dense and gate (about.h makes most of it).
+  virtual nlohmann::json about() = 0;
   // Writes a file of these weights; returns its bytes.
   virtual int64_t write(const std::filesystem::path& file, WeightType weights, const Calibrator& calibrator,
                         const nlohmann::json& about) = 0;

@@ -18,6 +18,16 @@ struct InterfaceUnits {
   std::function<std::string(int64_t)> unit_name;
 };
 
+// Units finer than the interface: which of them gates an element depends on the example.
+class FineUnits {
+ public:
+  virtual ~FineUnits() = default;
+  // Which unit gates which element of this batch's interface, [examples, width].
+  virtual torch::Tensor fine_index(const Batch& batch, Attach attach) const = 0;
+  // Which dimensions still have an open unit: bool [width].
+  virtual torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach attach) const = 0;
+};
+
 // Turns a batch into the interface: the representation that the head reads.
 class Encoder : public torch::nn::Module {
  public:
@@ -26,15 +36,8 @@ class Encoder : public torch::nn::Module {
   // Attach::interface: units of the interface. Attach::input: of what the encoder reads; a unit still gates dimensions of the
   // interface, all those that its input feeds.
   virtual InterfaceUnits units(UnitKind kind, Attach attach) const = 0;
-  // Whether units of this kind differ from example to example (fine units of a table's values).
-  virtual bool has_units_of_examples(UnitKind kind) const { return kind == UnitKind::fine; }
-  // Fine units: which unit gates which element of this batch's interface, [examples, width].
-  virtual torch::Tensor fine_index(const Batch& batch, Attach attach) const = 0;
-  // Which dimensions still have an open fine unit: bool [width].
-  virtual torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach attach) const = 0;
-  // The columns (channels) of the user's data that each interface dimension is made from, by index into column_names().
-  virtual std::vector<std::vector<int64_t>> columns_of_dimension() const = 0;
-  virtual std::vector<std::string> column_names() const = 0;
+  // Fine units that differ from example to example (a table's values); nullptr: the encoder has none.
+  virtual const FineUnits* fine_units() const { return nullptr; }
   // The number of the encoder's parameters that only this dimension uses and that are removed with it; the number of all others.
   virtual std::vector<int64_t> parameters_of_dimension() const = 0;
   virtual int64_t shared_parameters() const { return 0; }

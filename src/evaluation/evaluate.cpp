@@ -113,8 +113,15 @@ Evaluation evaluate_run(const Modalities& modalities, const fs::path& path, Spli
   if (!options.again && !options.keep_perturbed) evaluation = stored_evaluation(folder, split, machine, options.perturb);
   if (!evaluation) {
     const std::unique_ptr<Run> run = open_run(modalities, path, machine);
+    if (options.keep_perturbed && !run->keeps_perturbed_files()) {
+      throw UserError(
+          fmt::format("--keep-perturbed writes files; perturbed {} of this run are not files. Leave it out.", run->nouns().rows));
+    }
+    const std::optional<Evaluation> before = stored_evaluation(folder, split, machine, true);
     evaluation = compute(*run, split, options);
-    store_evaluation(*run, split, *evaluation);
+    Evaluation kept = *evaluation;
+    if (!kept.robustness && before) kept.robustness = before->robustness;  // of the same weights and data
+    store_evaluation(*run, split, kept);
   }
   evaluation->run = path.string();
   evaluation->split = name_of_enum(split);

@@ -42,7 +42,7 @@ std::optional<Evaluation> stored_evaluation(const RunFolder& folder, Split split
   try {
     const nlohmann::json stored = nlohmann::json::parse(read_file(path));
     if (stored.at("basis") != basis_of(folder, split, machine)) return std::nullopt;
-    for (const nlohmann::json& file : stored.at("files")) {
+    for (const nlohmann::json& file : stored.at("files").get_ref<const nlohmann::json::array_t&>()) {
       if (file.is_null() || stamp_of(file.at("path").get<std::string>()) != file) return std::nullopt;
     }
     Evaluation evaluation = Evaluation::from_json(stored.at("evaluation"));

@@ -15,8 +15,8 @@ class Head : public torch::nn::Module {
   // The number of parameters when only the interface dimensions `kept` (bool [width], on the CPU) are left.
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
   virtual void settle() {}  // as Encoder::settle
-  // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Implemented by the heads of
-  // graphs only.
+  // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Not every
+  // head can: std::logic_error.
   virtual void narrow(const torch::Tensor& kept, const torch::Tensor& values);
 };
 

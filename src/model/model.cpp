@@ -37,7 +37,7 @@ torch::Tensor Model::interface(const Batch& batch, GatePass& pass) { return gate
 torch::Tensor Model::gated(const torch::Tensor& r, const Batch& batch, GatePass& pass) {
   if (selected_.defined()) return r.index_select(1, selected_);
   if (site_ == nullptr) return r;
-  return pass.apply(*site_, r, unit_ == UnitKind::fine ? encoder_->fine_index(batch, attach_) : torch::Tensor{});
+  return pass.apply(*site_, r, fine_units() != nullptr ? fine_units()->fine_index(batch, attach_) : torch::Tensor{});
 }
 
 torch::Tensor Model::forward(const Batch& batch, GatePass& pass) {
@@ -52,7 +52,7 @@ torch::Tensor Model::forward_from(const torch::Tensor& encoded, const Batch& bat
 
 bool Model::narrow(const GateState& state) {
   if (site_ == nullptr) return true;
-  if (site_->gate->has_instance_logits() || encoder_->has_units_of_examples(unit_)) return false;
+  if (site_->gate->has_instance_logits() || fine_units() != nullptr) return false;
   torch::NoGradGuard no_grad;
   torch::Tensor values = site_->gate->test_values(state);
   if (site_->index.defined()) values = values.index_select(0, site_->index);
@@ -130,7 +130,7 @@ bool is_gate_name(const std::string& name) { return name.starts_with("gate.") ||
 torch::Tensor Model::open_dimensions(const GateState& state) const {
   if (site_ == nullptr) return at::ones({encoder_->width()}, torch::kBool);
   const torch::Tensor open = site_->gate->ever_open(state).cpu();
-  if (unit_ == UnitKind::fine) return encoder_->dimensions_of_fine_units(open, attach_);
+  if (fine_units() != nullptr) return fine_units()->dimensions_of_fine_units(open, attach_);
   return site_->index.defined() ? open.index_select(0, site_->index.cpu()) : open;
 }
 

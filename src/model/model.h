@@ -49,6 +49,7 @@ class Model : public torch::nn::Module {
   int64_t parameter_count(const torch::Tensor& kept) const;
 
  private:
+  const FineUnits* fine_units() const { return unit_ == UnitKind::fine ? encoder_->fine_units() : nullptr; }
   torch::Tensor gated(const torch::Tensor& r, const Batch& batch, GatePass& pass);
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<Head> head_;

@@ -17,7 +17,7 @@ struct EpochRecord {
   bool selected = false;  // the best so far
 };
 
-// Somebody who watches a run: progress bar, metrics file, later TensorBoard.
+// Follows a run: progress bar, metrics file, later TensorBoard.
 class Observer {
  public:
   virtual ~Observer() = default;

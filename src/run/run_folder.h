@@ -21,9 +21,9 @@ class RunFolder {
   static constexpr int format_version = 2;
 
   // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training
-  // started (killed, or refused its configuration) is no run.
+  // started (killed, or refused its configuration) is not a run.
   static RunFolder create(const std::filesystem::path& path, const std::string& modality);
-  // An existing run: refused when it is no run, is damaged, or was written by a newer version.
+  // An existing run: refused when it is not a run, is damaged, or was written by a newer version.
   static RunFolder open(const std::filesystem::path& path);
   static bool is_run(const std::filesystem::path& path);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "l0gm/error.h"
 #include "l0gm/input_counts.h"
 
 namespace l0gm {
@@ -14,6 +15,16 @@ namespace l0gm {
 struct Cells {
   std::span<const std::string_view> cells;
   int64_t rows = 0;
+};
+
+// A cell that cannot be predicted; `row` is its place in the call.
+class RowError : public UserError {
+ public:
+  RowError(int64_t row, const std::string& what) : UserError(what), row_(row) {}
+  int64_t row() const { return row_; }
+
+ private:
+  int64_t row_;
 };
 
 // Rows of text in, probabilities out, whatever computes them: the runtime from a compact file, or LibTorch. A table has its

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t fewest_rows = 2048;  // to take batches from: enough that no branch predictor learns them by heart
+constexpr int64_t fewest_rows = 2048;  // to take batches from: enough that no branch predictor memorises them
 constexpr int64_t most_batch = 1 << 20;
 constexpr double shortest_run_us = 20;  // a thousand times what reading the clock takes
 constexpr double share_missing = 0.02;

@@ -187,15 +187,17 @@ class Worker {
     const std::optional<int64_t> first_row = conveyor_.rows_before(number, rows);
     if (!first_row) return;
     probabilities_.resize(static_cast<size_t>(rows) * predictor_.classes().size());
-    if (rows > 0) predict(rows);
+    if (rows > 0) predict(rows, *first_row);
     rows_text_.write(*first_row, splitter_.cells(), probabilities_, rows, text_);
     conveyor_.put(number, text_);
   }
 
-  void predict(int64_t rows) {
+  void predict(int64_t rows, int64_t first_row) {
     try {
       const size_t cells = static_cast<size_t>(rows) * predictor_.columns().size();
       predictor_.predict({{splitter_.cells(), cells}, rows}, probabilities_, counts_);
+    } catch (const RowError& error) {
+      throw UserError(fmt::format("{}: row {}, counted from 0: {}", input_.string(), first_row + error.row(), error.what()));
     } catch (const UserError& error) {
       throw UserError(fmt::format("{}: {} rows from line {} on: {}", input_.string(), rows, block_.first_line(), error.what()));
     }

@@ -57,9 +57,17 @@ std::vector<std::pair<std::string, ReadBy>> unread(const Modality& modality, Con
   return found;
 }
 
+constexpr std::string_view modality_condition = "modality = ";
+
+// A condition as the end of a sentence: "it is read for a graph only", "has no effect unless data.source is a graph".
 std::string reader_of(const ReadBy& condition) {
-  constexpr std::string_view modality = "modality = ";
-  return condition.condition.starts_with(modality) ? "a " + condition.condition.substr(modality.size()) : condition.condition;
+  if (!condition.condition.starts_with(modality_condition)) return condition.condition;
+  return "a " + condition.condition.substr(modality_condition.size());
+}
+
+std::string needed_for(const ReadBy& condition) {
+  if (!condition.condition.starts_with(modality_condition)) return condition.condition;
+  return "data.source is " + reader_of(condition);
 }
 
 }  // namespace
@@ -78,7 +86,7 @@ Config read_config(const Modalities& modalities, const std::filesystem::path& pa
   apply_defaults(modality, options, config);
   check_model_name(modality, config.model.name);
   for (const auto& [key, condition] : unread(modality, config)) {
-    if (condition.refused) throw UserError(fmt::format("{} has no effect: it needs {}", key, reader_of(condition)));
+    if (condition.refused) throw UserError(fmt::format("{} has no effect unless {}: remove it", key, needed_for(condition)));
   }
   if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
   const bool ranked = config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random;

@@ -27,7 +27,7 @@ void* map_block(size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(base), aligned = rounded(begin);
   if (aligned > begin) munmap(base, aligned - begin);
   if (begin + page > aligned) munmap(reinterpret_cast<void*>(aligned + bytes), begin + page - aligned);
-  madvise(reinterpret_cast<void*>(aligned), bytes, MADV_HUGEPAGE);  // a wish: without it, pages are small
+  madvise(reinterpret_cast<void*>(aligned), bytes, MADV_HUGEPAGE);  // a hint: without it, pages are small
   return reinterpret_cast<void*>(aligned);
 }
 

@@ -36,7 +36,7 @@ void require_same_config(const Modality& modality, Config given, const std::file
   }
 }
 
-// Going on is bit for bit on one machine and thread count; elsewhere it is merely going on.
+// Resuming is bit for bit on one machine and thread count; elsewhere the result differs by rounding.
 void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& now) {
   for (const char* key : {"l0gm", "libtorch", "device", "cpu_capability", "threads"}) {
     if (!then.contains(key) || then[key] == now[key]) continue;
@@ -168,7 +168,8 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
   }
   const torch::Dtype dtype = dtype_of(config.train.precision);
   const std::shared_ptr<Model> model = modality.make_model(*record, config, static_cast<uint64_t>(config.train.seed));
-  if (!config.model.init_from.empty()) {
+  const bool from_checkpoint = resume && std::filesystem::exists(out / "checkpoint" / "state.safetensors");
+  if (!config.model.init_from.empty() && !from_checkpoint) {
     try {
       start_from(config.model.init_from, *model);
     } catch (const UserError& error) {

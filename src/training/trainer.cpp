@@ -84,10 +84,11 @@ void Trainer::enter_phase(const GateState& state) {
     log_info(fmt::format("gates fixed at step {}: {} of {} units open, {} projected", state_.step, h.open_units, h.units,
                          h.projected_units));
     if (!h.converged) {
-      log_warning(fmt::format(
-          "not converged: fixing the gates changed {} of {} units (more than 5 %). Train longer, or raise train.gate_lr "
-          "or gate.control_rate.",
-          h.projected_units, h.units));
+      log_warning(
+          fmt::format("not converged: fixing the gates changed {} of {} units (more than 5 % and more than two). Train longer, "
+                      "or raise train.gate_lr "
+                      "or gate.control_rate.",
+                      h.projected_units, h.units));
     }
     if (h.open_units == 1)
       log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");

@@ -347,5 +347,52 @@ TEST(Options, HelpAndPageTellEveryOption) {
   EXPECT_TRUE(root.columns.empty()) << "describing the family makes no column";
 }
 
+struct ReaderOptions {
+  std::string from;
+  double weight = 0.5;
+  int64_t steps = 3, lanes = 1;
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("from", from, "where from");
+    v("weight", weight, "its weight").refused_unless("reader.from is set");
+    v("steps", steps, "how many").read_by("kinds.shade = light | dark");
+    v("lanes", lanes, "how wide").read_by("kinds.flag = true").read_by("kinds.count = 4");
+  }
+};
+
+struct Conditional {
+  KindsOptions kinds;
+  ReaderOptions reader;
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v.section("kinds", kinds);
+    v.section("reader", reader, "modality = graph");
+  }
+};
+
+TEST(Options, AnUnmetConditionIsTold) {
+  Conditional root;
+  OptionList options = OptionList::of(root);
+  const auto unmet = [&](const char* key, const char* modality = "graph") {
+    const ReadBy* condition = options.unmet(options.find(key), modality);
+    return condition == nullptr ? std::string("read") : condition->condition + (condition->refused ? ", refused" : "");
+  };
+  EXPECT_EQ(unmet("kinds.count"), "read") << "no condition";
+  EXPECT_EQ(unmet("reader.from", "table"), "modality = graph") << "the section's condition holds for all in it";
+  EXPECT_EQ(unmet("reader.weight", "table"), "modality = graph") << "the first one that does not hold";
+  EXPECT_EQ(unmet("reader.weight"), "reader.from is set, refused");
+  options.set("reader.from=here");
+  EXPECT_EQ(unmet("reader.weight"), "read");
+  EXPECT_EQ(unmet("reader.steps"), "kinds.shade = light | dark");
+  options.set("kinds.shade=dark");
+  EXPECT_EQ(unmet("reader.steps"), "read");
+  EXPECT_EQ(unmet("reader.lanes"), "kinds.flag = true");
+  options.set("kinds.flag=true");
+  EXPECT_EQ(unmet("reader.lanes"), "kinds.count = 4");
+  options.set("kinds.count=4");
+  EXPECT_EQ(unmet("reader.lanes"), "read");
+  expect_parts(options.markdown(), {"how many. Read where `modality = graph`, `kinds.shade = light | dark` |"});
+}
+
 }  // namespace
 }  // namespace l0gm

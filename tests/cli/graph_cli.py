@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import unittest
 
 from program import ROOT, CliCase
@@ -106,10 +107,10 @@ class CompactGraph(GraphCase):
                 (["predict", "model.l0gm", "nothing.toml"], ["nothing.toml"]),
                 (["predict", "model.l0gm", "new.toml", "--nodes", "people.csv"], ["'node'"]),
                 (["predict", "model.l0gm", "new.toml", "--delimiter", ";"], ["data.delimiter"]),
-                (["compact", "run", "--weights", "int8"], ["int8", "tables"]),
+                (["compact", "run", "--weights", "int8"], ["int8", "float32 only"]),
                 (["compact", "run", "--nodes", "nothing.csv"], ["nothing.csv"])):
             self.refused(*words, "-o", "out.x", says=says)
-        self.refused("bench", "latency", "model.l0gm", says=["graph model", "--nodes"])
+        self.refused("bench", "latency", "model.l0gm", says=["kind 'graph'", "LibTorch", "look-ups"])
         self.write_csv("people.csv", ["name", "height", "noise"], [(f"person {i}", 1, 1) for i in range(NODES)])
         self.refused("predict", "model.l0gm", "new.toml", "-o", "out.x", says=["lacks 1 of the 3 attributes", "age"])
         self.refused("compact", "run", "-o", "out.x", says=["has changed"])
@@ -117,25 +118,74 @@ class CompactGraph(GraphCase):
 
 
 class Links(GraphCase):
-    def test_links_of_a_graph_without_labels(self):
+    def make_links(self, *options):
         self.write("links.toml", self.read("own.toml").decode().replace('labels = "labels.csv"\n', "").replace("[graph]", '[graph]\ntask = "links"')
                    + "batch = 16\n[link]\ntest = 0.3\n")
-        self.run_program("train", "links.toml", "--out", "run", "--threads", "1")
+        self.run_program("train", "links.toml", "--out", "run", "--threads", "1", *options)
+        self.write("pairs.csv", "from,to\nperson 3,person 78\nperson 78,person 3\nperson 5,person 5\n")
+
+    def predict_pairs(self, model, *words):
+        told = self.json("predict", model, "links.toml", "--pairs", "pairs.csv", "-o", "pairs.p.csv", "--threads", "1", *words)
+        self.assertEqual(told["rows"], 3)
+        return self.rows("pairs.p.csv")
+
+    def test_links_of_a_graph_without_labels(self):
+        self.make_links()
         result = self.json("eval", "run")  # 25 links are too few to ask for a score
         self.assertEqual((result["units"], result["open_units"]), (8, 4))
         self.assertIn("mrr", result)
-        self.write("pairs.csv", "from,to\nperson 3,person 78\nperson 78,person 3\nperson 5,person 5\n")
-        told = self.json("predict", "run", "links.toml", "--pairs", "pairs.csv", "-o", "pairs.p.csv", "--threads", "1")
-        self.assertEqual((told["rows"], told["graph_nodes"]), (3, NODES))
-        pairs = self.rows("pairs.p.csv")
+        pairs = self.predict_pairs("run")
+        self.assertEqual(list(pairs[0]), ["from", "to", "prediction", "p_unlinked", "p_linked"])
         self.assertEqual([(row["from"], row["to"]) for row in pairs], [("person 3", "person 78"), ("person 78", "person 3"), ("person 5", "person 5")])
         self.assertEqual(pairs[0]["p_linked"], pairs[1]["p_linked"])
-        self.assertTrue(all(0 < float(row["p_linked"]) < 1 for row in pairs))
+        for row in pairs:
+            linked, unlinked = float(row["p_linked"]), float(row["p_unlinked"])
+            self.assertTrue(0 < linked < 1)
+            self.assertAlmostEqual(linked + unlinked, 1, places=5)
+            self.assertEqual(row["prediction"], "linked" if linked > unlinked else "unlinked")
         self.refused("predict", "run", "links.toml", "-o", "out.x", says=["--pairs"])
         self.refused("predict", "run", "links.toml", "--nodes", "pairs.csv", "-o", "out.x", says=["--pairs"])
         self.write("strange.csv", "from,to\nperson 3,nobody\n")
-        self.refused("predict", "run", "links.toml", "--pairs", "strange.csv", "-o", "out.x", says=["strange.csv line 2", "nobody"])
+        self.refused("predict", "run", "links.toml", "--pairs", "strange.csv", "-o", "out.x", says=["strange.csv", "line 2", "nobody"])
         self.assertIn("as_trained", self.json("bench", "graph", "run", "--threads", "1", "--inferences", "1", "--warmup", "0"))
+
+    def test_links_are_compacted(self):
+        for scorer in ("mlp", "dot"):
+            with self.subTest(scorer=scorer):
+                shutil.rmtree(self.path("run"), ignore_errors=True)
+                self.make_links("--set", f"link.scorer={scorer}")
+                result = self.make(name="links.l0gm")
+                self.assertFalse([key for key in KEYS if key not in result], result)
+                self.assertEqual((result["units"], result["open_units"], result["encoder_narrowed"]), (8, 4, True))
+                self.assertLessEqual(result["parity_float64"], 1e-9)
+                self.assertLessEqual(result["parity_float32"], result["parity_float32_limit"])
+                for words in ([], ["--calibrated"]):
+                    self.assert_close(self.predict_pairs("run", *words), self.predict_pairs("links.l0gm", *words))
+                self.refused("predict", "links.l0gm", "links.toml", "-o", "out.x", says=["--pairs"])
+
+    def test_look_ups_of_links_need_no_graph(self):
+        self.make_links()
+        self.refused("compact", "run", "-o", "out.x", "--nodes", "all", says=["--nodes", "link.scorer = dot"])
+        self.assertFalse(os.path.exists(self.path("out.x")))
+        shutil.rmtree(self.path("run"))
+        self.make_links("--set", "link.scorer=dot")
+        result = self.make("--nodes", "all", name="lookup.l0gm")
+        self.assertEqual((result["nodes"], result["stored"], result["columns"]), (NODES, "embeddings", 2))
+        self.assertLessEqual(result["parity_float32"], result["parity_float32_limit"])
+        pairs = self.predict_pairs("run")
+        self.json("predict", "lookup.l0gm", "pairs.csv", "-o", "lookup.csv")
+        self.assert_close(pairs, self.rows("lookup.csv"))
+        self.write("pairs.csv", "from,to\nperson 3,nobody\n")
+        self.assertEqual(self.json("predict", "lookup.l0gm", "pairs.csv", "-o", "lookup.csv")["unseen"], {"to": 1})
+
+    def test_links_are_perturbed(self):
+        self.make_links()
+        result = self.json("eval", "run", "--perturb")
+        self.assertEqual(len(result["conditions"]), 12)
+        for measure, mean in result["rob_mu"].items():
+            self.assertAlmostEqual(mean, sum(c[measure] for c in result["conditions"].values()) / 12, places=9)
+        self.assertNotEqual(result["conditions"]["missing-0.5"]["nll"], result["nll"])
+        self.assertEqual(self.json("eval", "run", "--perturb", "--again"), result)
 
     def test_a_finished_run_is_judged_by_its_stored_statistics(self):
         self.write("links.toml", self.read("own.toml").decode().replace("[graph]", '[graph]\ntask = "links"\nnorm = "batch"') + "batch = 16\n[link]\nvalid = 0.3\n")

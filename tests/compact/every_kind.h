@@ -8,7 +8,7 @@
 #include "data/table/encoded.h"
 #include "data/table/fit.h"
 #include "data/table/statistics.h"
-#include "model/model.h"
+#include "model/table_model.h"
 
 namespace l0gm::testing_tools {
 
@@ -62,8 +62,7 @@ inline void shake(Model& model, uint64_t seed) {
   torch::NoGradGuard no_grad;
   at::manual_seed(seed);
   for (auto& item : model.named_parameters()) {
-    const bool gate = item.key().starts_with("gate.");
-    item.value().copy_(at::randn_like(item.value()) * (gate ? 1.0 : 0.3));
+    item.value().copy_(at::randn_like(item.value()) * (is_gate_name(item.key()) ? 1.0 : 0.3));
   }
   place(model, torch::kCPU, torch::kFloat64);
   model.settle();

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "base/files.h"
+#include "compact/compact_run.h"
 #include "support/temporary_folder.h"
 #include "training/graph/graph_run.h"
 #include "training/graph/graph_task.h"
+#include "training/modalities.h"
+#include "training/train.h"
 
 namespace l0gm::testing_tools {
 
@@ -63,7 +66,8 @@ inline Machine one_thread_machine() { return prepare_machine("cpu", 1, false); }
 
 inline void train_tiny_graph(const Config& config, const std::filesystem::path& out) {
   const std::atomic<bool> stop{false};
-  if (!train_graph(config, out, false, one_thread_machine(), {}, stop)) throw std::runtime_error("nobody asked it to stop");
+  if (!train(modalities(), config, out, false, one_thread_machine(), {}, stop))
+    throw std::runtime_error("nobody asked it to stop");
 }
 
 // A finished run in a folder of its own.
@@ -73,7 +77,13 @@ struct TrainedTinyGraph {
   explicit TrainedTinyGraph(const std::vector<std::string>& assignments) {
     train_tiny_graph(tiny_graph_config(assignments), run);
   }
-  explicit TrainedTinyGraph(const OwnGraph* own) { train_tiny_graph(read_config(own->config, {}), run); }
+  explicit TrainedTinyGraph(const OwnGraph* own, const std::vector<std::string>& assignments = {}) {
+    train_tiny_graph(read_config(own->config, assignments), run);
+  }
+  nlohmann::json compact(const CompactOptions& options = {}) const {
+    return compact_run(compact_kinds(), run, file, options).json;
+  }
+  Graph raw() const { return GraphRun(run, one_thread_machine()).raw(); }
 };
 
 inline std::vector<int64_t> every_node(const Graph& graph) {
@@ -84,10 +94,17 @@ inline std::vector<int64_t> every_node(const Graph& graph) {
 
 // What the run's own model says, closed units and all, in float64.
 inline Predictions uncompacted(const std::filesystem::path& run, const std::vector<int64_t>& nodes) {
-  LoadedGraph loaded = load_graph_run(run, one_thread_machine());
+  GraphRun loaded(run, one_thread_machine());
   place(*loaded.model, torch::kCPU, torch::kFloat64);
-  const Graph graph = scale_attributes(load_run_graph(loaded), loaded.graph.scaling);
+  const Graph graph = scale_attributes(loaded.raw(), loaded.graph.scaling);
   return predict_nodes(*loaded.model, loaded.gate_state, graph, nodes, 0, torch::kCPU, torch::kFloat64);
+}
+// The same of pairs of nodes, over all edges of the graph.
+inline Predictions uncompacted_pairs(const std::filesystem::path& run, const std::vector<Link>& pairs) {
+  GraphRun loaded(run, one_thread_machine());
+  place(*loaded.model, torch::kCPU, torch::kFloat64);
+  const Graph graph = scale_attributes(loaded.raw(), loaded.graph.scaling);
+  return predict_pairs(*loaded.model, loaded.gate_state, graph, pairs, 0, torch::kCPU, torch::kFloat64);
 }
 
 inline double largest_gap(const std::vector<double>& a, const std::vector<double>& b) {

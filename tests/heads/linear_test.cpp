@@ -88,7 +88,7 @@ TEST(LinearHead, SoftGatesScaleATermByTheirLargest) {
   }
   GatePass pass({Phase::anneal, 1, 1, 1}, 3, 5, ids(0, 6));
   pass.apply(toy.site, toy.interface.forward(*toy.batch, pass));
-  const torch::Tensor z = pass.records()[0].gated.gates, gates = toy.head.field_gates(pass);
+  const torch::Tensor z = pass.record(toy.site)->gated.gates, gates = toy.head.field_gates(pass);
   ASSERT_EQ(gates.sizes(), (std::vector<int64_t>{6, 13}));
   for (int64_t e = 0; e < 6; ++e) {
     const auto largest = [&](std::vector<int64_t> begins, std::vector<int64_t> counts) {

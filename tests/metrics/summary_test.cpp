@@ -18,6 +18,11 @@ using testing_tools::calibrated_model;
 using testing_tools::make_predictions;
 using testing_tools::sharpened;
 
+template <class... Arguments>
+nlohmann::json summary(const Arguments&... arguments) {
+  return fields_to_json(metrics_summary(arguments...));
+}
+
 constexpr const char* measures[] = {"accuracy",
                                     "auc",
                                     "macro_f1",
@@ -36,7 +41,7 @@ constexpr const char* measures[] = {"accuracy",
 TEST(Summary, HasEveryKeyRawAndCalibratedSideBySide) {
   const Predictions test = sharpened(calibrated_model(1500, 2, 1.5, 1), 2),
                     validation = sharpened(calibrated_model(1500, 2, 1.5, 2), 2);
-  const nlohmann::json out = metrics_summary(test, &validation, CalibratorKind::temperature);
+  const nlohmann::json out = summary(test, &validation, CalibratorKind::temperature);
   for (const std::string key : measures) {
     EXPECT_FALSE(out.at(key).is_null()) << key;
     EXPECT_FALSE(out.at(key + "_scaled").is_null()) << key;
@@ -58,13 +63,13 @@ TEST(Summary, HasEveryKeyRawAndCalibratedSideBySide) {
   EXPECT_TRUE(out["reliability"][0]["accuracy"].is_null());
   EXPECT_EQ(out["confusion"][0][0].get<int64_t>() + out["confusion"][1][1].get<int64_t>(),
             std::llround(out["accuracy"].get<double>() * 1500));
-  EXPECT_EQ(out, metrics_summary(test, &validation, CalibratorKind::temperature));  // a fixed seed
+  EXPECT_EQ(out, summary(test, &validation, CalibratorKind::temperature));  // a fixed seed
 }
 
 TEST(Summary, WithoutCalibrationTheScaledFiguresAreNull) {
   const Predictions test = calibrated_model(100, 2, 1.5, 3);
   for (const nlohmann::json& out :
-       {metrics_summary(test, nullptr, CalibratorKind::temperature), metrics_summary(test, &test, CalibratorKind::none)}) {
+       {summary(test, nullptr, CalibratorKind::temperature), summary(test, &test, CalibratorKind::none)}) {
     EXPECT_EQ(out["calibrator"], "none");
     EXPECT_TRUE(out.at("temperature").is_null());
     for (const std::string key : measures) EXPECT_TRUE(out.at(key + "_scaled").is_null()) << key;
@@ -75,18 +80,18 @@ TEST(Summary, TheStoredCalibratorGivesTheSameFiguresAsFitting) {
   const Predictions test = sharpened(calibrated_model(300, 3, 1.5, 4), 2),
                     validation = sharpened(calibrated_model(300, 3, 1.5, 5), 2);
   for (const CalibratorKind kind : {CalibratorKind::power, CalibratorKind::isotonic}) {
-    const nlohmann::json fitted = metrics_summary(test, &validation, kind);
+    const nlohmann::json fitted = summary(test, &validation, kind);
     EXPECT_TRUE(fitted["temperature"].is_null());
-    EXPECT_EQ(fitted, metrics_summary(test, Calibrator::from_json(fitted["calibrator_parameters"])));
+    EXPECT_EQ(fitted, summary(test, Calibrator::from_json(fitted["calibrator_parameters"])));
   }
 }
 
 TEST(Summary, UndefinedIsNullAndTheTextIsValidJson) {
-  const nlohmann::json several = metrics_summary(calibrated_model(50, 3, 1.5, 6), nullptr, CalibratorKind::none);
+  const nlohmann::json several = summary(calibrated_model(50, 3, 1.5, 6), nullptr, CalibratorKind::none);
   for (const char* key : {"ece_binary", "ece_binary_interval", "ece_binary_floor", "reliability_binary"})
     EXPECT_TRUE(several.at(key).is_null());
-  EXPECT_TRUE(metrics_summary(binary({1, 1}, {0.2, 0.9}), nullptr, CalibratorKind::none)["auc"].is_null());
-  const nlohmann::json unlabelled = metrics_summary(binary({-1, -1}, {0.2, 0.9}), nullptr, CalibratorKind::none);
+  EXPECT_TRUE(summary(binary({1, 1}, {0.2, 0.9}), nullptr, CalibratorKind::none)["auc"].is_null());
+  const nlohmann::json unlabelled = summary(binary({-1, -1}, {0.2, 0.9}), nullptr, CalibratorKind::none);
   EXPECT_EQ(unlabelled["rows"], 0);
   EXPECT_EQ(unlabelled["unlabelled_rows"], 2);
   for (const std::string key : measures) EXPECT_TRUE(unlabelled.at(key).is_null()) << key;

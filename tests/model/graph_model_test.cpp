@@ -48,22 +48,22 @@ int64_t count(const Model& model) {
 
 TEST(GraphModel, NamesOfTableModelsAreRefused) {
   const Graph graph = tiny_graph();
-  for (const ModelName name : {ModelName::linear, ModelName::fm, ModelName::wide_deep, ModelName::deepfm, ModelName::xdeepfm}) {
+  for (const std::string name : {"linear", "fm", "wide-deep", "deepfm", "xdeepfm"}) {
     const std::string message =
         message_of<UserError>([&] { tiny_model(graph, tiny_options({name}), gate_of_units(UnitKind::none)); });
-    EXPECT_TRUE(contains(message, "model.name = " + std::string(name_of_enum(name)) + " reads a table")) << message;
+    EXPECT_TRUE(contains(message, "model.name is '" + name + "', and a graph model is one of ")) << message;
   }
-  GraphModelOptions options = tiny_options({ModelName::gcn});
+  GraphModelOptions options = tiny_options({"gcn"});
   options.model.depth = 0;
   EXPECT_TRUE(contains(message_of<UserError>([&] { tiny_model(graph, options, {}); }), "model.depth is 0"));
-  options = tiny_options({ModelName::gcn});
+  options = tiny_options({"gcn"});
   options.graph.task = GraphTaskKind::links;
   options.model.members = 2;
   EXPECT_TRUE(contains(message_of<UserError>([&] { tiny_model(graph, options, {}); }), "model.members"));
 }
 
 TEST(GraphModel, IsWhatItsOptionsSay) {
-  GraphModelOptions options = tiny_options({ModelName::sage, Aggregate::pool});
+  GraphModelOptions options = tiny_options({"sage", Aggregate::pool});
   options.model.depth = 3;
   options.model.members = 2;
   options.graph.last_width = 5;
@@ -78,13 +78,13 @@ TEST(GraphModel, IsWhatItsOptionsSay) {
   EXPECT_EQ(shape.attribute_names, graph.attribute_names);
   EXPECT_EQ(logits_of(*model, *whole_batch(graph, 3)).sizes(), (std::vector<int64_t>{40, 2, 3}));
   EXPECT_EQ(model->parameter_count(), count(*model));
-  EXPECT_TRUE(encoder_of(*tiny_model(graph, tiny_options({ModelName::gcn}), {})).shape().convolution.self_loops);
+  EXPECT_TRUE(encoder_of(*tiny_model(graph, tiny_options({"gcn"}), {})).shape().convolution.self_loops);
   options.graph.self_loops = true;
   EXPECT_TRUE(encoder_of(*tiny_model(graph, options, {})).shape().convolution.self_loops);
 }
 
 TEST(GraphModel, LogitsStartAtTheBaseRateOrAtEqualOdds) {
-  GraphModelOptions options = tiny_options({ModelName::gcn});
+  GraphModelOptions options = tiny_options({"gcn"});
   const auto bias = [&] {
     return make_graph_model({{"x"}, {}, {30, 10, 0}}, options, {}, 1)->named_parameters()["head.bias"].flatten();
   };
@@ -123,7 +123,7 @@ TEST(GraphModel, WithoutAGateItIsTheDenseModelBitForBit) {
 // Both models see a node among different others; its gates are the same numbers.
 TEST(GraphModel, NoiseIsKeyedByNodeWhateverTheBatch) {
   const Graph graph = tiny_graph();
-  GraphModelOptions options = tiny_options({ModelName::sage});
+  GraphModelOptions options = tiny_options({"sage"});
   options.graph.sampler = SamplerKind::neighbour;
   options.graph.fanout = {2, 2};
   const auto model = tiny_model(graph, options, gate_of_units(UnitKind::dimension));
@@ -200,13 +200,15 @@ TEST(GraphModel, NarrowedItSaysTheSameAndComputesNoClosedChannel) {
     EXPECT_LT(apart(logits_of(*model, *batch), before), exact);
     EXPECT_EQ(model->encoder().width(), 4);
     const auto parameters = model->named_parameters();
-    const char* weight = wanted.kind.name == ModelName::sage ? "encoder.convolution1.weight_root" : "encoder.convolution1.weight";
+    const char* weight = wanted.kind.name == "sage" ? "encoder.convolution1.weight_root" : "encoder.convolution1.weight";
     EXPECT_EQ(parameters[weight].size(1), 4);
     EXPECT_EQ(model->interface_site(), nullptr);
     EXPECT_FALSE(model->selected().defined());
     EXPECT_EQ(model->parameter_count(), count(*model));
     // Attention's scores move from the channels to the input when channels go: only then are they counted there.
-    if (wanted.kind.name != ModelName::gat) EXPECT_EQ(count(*model), expected);
+    if (wanted.kind.name != "gat") {
+      EXPECT_EQ(count(*model), expected);
+    }
     EXPECT_TRUE(model->narrow(hardened_gates)) << "nothing is left to do";
     if (wanted.unit != UnitKind::fine) continue;
     encoder_of(*model).narrow_hidden(hardened_gates);
@@ -237,7 +239,7 @@ TEST(GraphModel, GatesThatDependOnTheExampleAreNotNarrowed) {
   const Graph graph = tiny_graph();
   GateOptions gate = gate_of_units(UnitKind::dimension);
   gate.logits = LogitKind::instance;
-  const auto model = tiny_model(graph, tiny_options({ModelName::gcn}), gate);
+  const auto model = tiny_model(graph, tiny_options({"gcn"}), gate);
   const auto batch = whole_batch(graph, 2);
   const torch::Tensor before = logits_of(*model, *batch);
   EXPECT_FALSE(model->narrow(hardened_gates));
@@ -255,7 +257,7 @@ TEST(GraphModel, HeadsOfAttentionMayLoseDifferentNumbersOfChannelsOrAll) {
                                                 {-5, -5, -5, 1, -5, -5, -5, -5},
                                                 {-9, -9, -9, -9, -9, -5, -9, -9}};  // none is open by itself: the largest is
   for (const std::vector<double>& logits : all) {
-    const auto model = tiny_model(graph, tiny_options({ModelName::gat}), gate_of_units(UnitKind::dimension));
+    const auto model = tiny_model(graph, tiny_options({"gat"}), gate_of_units(UnitKind::dimension));
     set_logits(*model->sites()[0], logits);
     const torch::Tensor before = logits_of(*model, *batch);
     const int64_t open = model->open_dimensions(hardened_gates).sum().item<int64_t>();

@@ -1,4 +1,5 @@
 #include "model/model.h"
+#include "model/table_model.h"
 
 #include "encoders/table/toy_table.h"
 #include "gate/toy_gate.h"
@@ -15,7 +16,7 @@ const GateState warming{Phase::warmup, 2, 0, 1}, annealing{Phase::anneal, 1, 1, 
 
 ModelOptions small(int64_t members = 1) {
   ModelOptions options;
-  options.name = ModelName::mlp;
+  options.name = "mlp";
   options.width = 3;
   options.depth = 1;
   options.hidden = 8;
@@ -56,7 +57,7 @@ TensorMap tensors_of(const Model& model) {
 TEST(Model, GatesOffEqualTheDenseModelBitForBit) {
   const auto dense = toy_model(gate_of(UnitKind::none));
   EXPECT_TRUE(dense->sites().empty());
-  EXPECT_TRUE(dense->gate_parameters().empty());
+  EXPECT_TRUE(dense->gates().empty());
   for (const UnitKind unit : {UnitKind::dimension, UnitKind::group, UnitKind::fine}) {
     const auto gated = toy_model(gate_of(unit));
     ASSERT_EQ(gated->sites().size(), 1U);

@@ -38,7 +38,7 @@ class RunFolders : public testing::Test {
 
 TEST_F(RunFolders, CreatesOpensAndFinishes) {
   EXPECT_FALSE(RunFolder::is_run(path_));
-  RunFolder made = RunFolder::create(path_);
+  RunFolder made = RunFolder::create(path_, "table");
   made.write_sealed(made.config(), "[train]\n");
   EXPECT_TRUE(RunFolder::is_run(path_));
   EXPECT_FALSE(RunFolder::open(path_).finished());
@@ -49,38 +49,49 @@ TEST_F(RunFolders, CreatesOpensAndFinishes) {
   EXPECT_EQ(read_file(opened.config()), "[train]\n");
   EXPECT_TRUE(std::filesystem::is_directory(path_ / "checkpoint"));
   EXPECT_TRUE(std::filesystem::is_directory(path_ / "predictions"));
+  EXPECT_EQ(opened.predictions(Split::valid), path_ / "predictions" / "valid.csv");
+  EXPECT_EQ(opened.evaluation(Split::test), path_ / "evaluation" / "test.json");
+}
+
+TEST_F(RunFolders, SayWhichModalityTheyAreOf) {
+  RunFolder::create(path_, "graph");
+  EXPECT_EQ(RunFolder::open(path_).modality(), "graph");
+  nlohmann::json record = nlohmann::json::parse(read_file(path_ / "run.json"));
+  record.erase("modality");
+  write_file_atomically(path_ / "run.json", record.dump());
+  EXPECT_EQ(RunFolder::open(path_).modality(), "") << "written before runs said it";
 }
 
 TEST_F(RunFolders, NeverOverwrites) {
-  RunFolder::create(path_).set_started();
-  EXPECT_TRUE(contains(message_of<UserError>([&] { RunFolder::create(path_); }), "already holds a run"));
+  RunFolder::create(path_, "table").set_started();
+  EXPECT_TRUE(contains(message_of<UserError>([&] { RunFolder::create(path_, "table"); }), "already holds a run"));
   folder_.write("other/notes.txt", "mine");
-  const std::string message = message_of<UserError>([&] { RunFolder::create(folder_.path() / "other"); });
+  const std::string message = message_of<UserError>([&] { RunFolder::create(folder_.path() / "other", "table"); });
   EXPECT_TRUE(contains(message, "is not a run")) << message;
-  EXPECT_TRUE(
-      contains(message_of<UserError>([&] { RunFolder::create(folder_.path() / "other" / "notes.txt"); }), "is not a run"));
+  EXPECT_TRUE(contains(message_of<UserError>([&] { RunFolder::create(folder_.path() / "other" / "notes.txt", "table"); }),
+                       "is not a run"));
   EXPECT_EQ(read_file(folder_.path() / "other" / "notes.txt"), "mine");
   std::filesystem::create_directories(folder_.path() / "empty");
-  EXPECT_NO_THROW(RunFolder::create(folder_.path() / "empty"));
+  EXPECT_NO_THROW(RunFolder::create(folder_.path() / "empty", "table"));
 }
 
 TEST_F(RunFolders, CannotBeCreatedBelowAFile) {
   folder_.write("file", "");
-  EXPECT_TRUE(contains(message_of<UserError>([&] { RunFolder::create(folder_.path() / "file" / "run"); }), "file/run"));
+  EXPECT_TRUE(contains(message_of<UserError>([&] { RunFolder::create(folder_.path() / "file" / "run", "table"); }), "file/run"));
 }
 
 TEST_F(RunFolders, ACreationThatWasKilledCanBeRepeated) {
   std::filesystem::create_directories(path_ / "checkpoint");
   std::filesystem::create_directories(path_ / "predictions");
   folder_.write("deep/run/.l0gm-17-0.tmp", "{\"form");
-  EXPECT_NO_THROW(RunFolder::create(path_));
+  EXPECT_NO_THROW(RunFolder::create(path_, "table"));
   EXPECT_FALSE(RunFolder::open(path_).started());
-  RunFolder again = RunFolder::create(path_);  // run.json was there, training never began
+  RunFolder again = RunFolder::create(path_, "table");  // run.json was there, training never began
   again.set_started();
   EXPECT_TRUE(RunFolder::open(path_).started());
-  EXPECT_THROW(RunFolder::create(path_), UserError);
+  EXPECT_THROW(RunFolder::create(path_, "table"), UserError);
   folder_.write("second/checkpoint/weights", "mine");
-  EXPECT_THROW(RunFolder::create(folder_.path() / "second"), UserError);
+  EXPECT_THROW(RunFolder::create(folder_.path() / "second", "table"), UserError);
 }
 
 TEST_F(RunFolders, OpensOnlyRuns) {
@@ -90,7 +101,7 @@ TEST_F(RunFolders, OpensOnlyRuns) {
 }
 
 TEST_F(RunFolders, DamagedRecords) {
-  RunFolder::create(path_);
+  RunFolder::create(path_, "table");
   const std::string good = read_file(path_ / "run.json");
   for (size_t length = 0; length + 2 < good.size(); length += 7) {
     write_file_atomically(path_ / "run.json", good.substr(0, length));
@@ -105,7 +116,7 @@ TEST_F(RunFolders, DamagedRecords) {
 }
 
 TEST_F(RunFolders, NewerFormat) {
-  RunFolder::create(path_);
+  RunFolder::create(path_, "table");
   change("format", RunFolder::format_version + 1);
   const std::string message = refusal();
   EXPECT_TRUE(contains(message, "newer l0gm")) << message;
@@ -113,7 +124,7 @@ TEST_F(RunFolders, NewerFormat) {
 }
 
 TEST_F(RunFolders, SealedFilesMayNotChange) {
-  RunFolder made = RunFolder::create(path_);
+  RunFolder made = RunFolder::create(path_, "table");
   made.write_sealed(made.schema(), "{}");
   write_file_atomically(made.schema(), "{} ");
   EXPECT_TRUE(contains(refusal(), "schema.json was altered or lost"));
@@ -126,7 +137,7 @@ TEST_F(RunFolders, SealedFilesMayNotChange) {
 }
 
 TEST_F(RunFolders, OneProcessAtATime) {
-  RunFolder first = RunFolder::create(path_);
+  RunFolder first = RunFolder::create(path_, "table");
   first.lock();
   {
     RunFolder second = RunFolder::open(path_);
@@ -140,13 +151,13 @@ TEST_F(RunFolders, OneProcessAtATime) {
 }
 
 TEST_F(RunFolders, UnfinishedRunsSayHowToGoOn) {
-  const RunFolder made = RunFolder::create(path_);
+  const RunFolder made = RunFolder::create(path_, "table");
   const std::string message = message_of<UserError>([&] { made.require_finished(); });
   EXPECT_TRUE(contains(message, "--out " + path_.string() + " --resume")) << message;
 }
 
 TEST_F(RunFolders, MetricsLines) {
-  const RunFolder made = RunFolder::create(path_);
+  const RunFolder made = RunFolder::create(path_, "table");
   for (int64_t i = 1; i <= 3; ++i) made.append_metrics(epoch(i));
   std::istringstream text(read_file(made.metrics()));
   std::string line;
@@ -161,7 +172,7 @@ TEST_F(RunFolders, MetricsLines) {
 }
 
 TEST_F(RunFolders, MetricsBehindACheckpointAreDropped) {
-  const RunFolder made = RunFolder::create(path_);
+  const RunFolder made = RunFolder::create(path_, "table");
   EXPECT_NO_THROW(made.keep_metrics(0));  // there is no file yet
   made.append_metrics(epoch(1));
   const std::string one = read_file(made.metrics());
@@ -175,7 +186,7 @@ TEST_F(RunFolders, MetricsBehindACheckpointAreDropped) {
 }
 
 TEST_F(RunFolders, JsonFiles) {
-  const RunFolder made = RunFolder::create(path_);
+  const RunFolder made = RunFolder::create(path_, "table");
   made.write_json(made.summary(), {{"a", 0.1}});
   EXPECT_EQ(made.read_json(made.summary())["a"], 0.1);
   write_file_atomically(made.summary(), "{\"a\": 0.");

@@ -13,6 +13,7 @@
 #include "l0gm/runtime.h"
 #include "runtime/allocation_count.h"
 #include "runtime/forged_file.h"
+#include "runtime/manifest_net.h"
 #include "runtime/sample_model.h"
 #include "support/temporary_folder.h"
 

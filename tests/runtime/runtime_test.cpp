@@ -12,7 +12,6 @@
 #include "base/files.h"
 #include "l0gm/error.h"
 #include "runtime/allocation_count.h"
-#include "runtime/file_predictor.h"
 #include "runtime/forged_file.h"
 #include "runtime/sample_model.h"
 #include "support/temporary_folder.h"
@@ -370,25 +369,6 @@ TEST(CompactModel, NothingIsAllocatedPerCall) {
     }
     model.code(2, "red");
     EXPECT_EQ(allocation_count(), before);
-  }
-}
-
-TEST(FilePredictor, AgreesWithTheModel) {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = folder.write("m.l0gm", bytes_of(full_sample()));
-  for (const bool calibrated : {false, true}) {
-    FilePredictor predictor(path, calibrated);
-    EXPECT_TRUE(predictor.concurrent());
-    EXPECT_EQ(predictor.delimiter(), ';');
-    ASSERT_EQ(predictor.schema().columns.size(), 6U);
-    const CompactModel model = CompactModel::load(path, {.threads = 1, .calibrated = calibrated});
-    std::vector<float> probabilities(sample_rows().size() * 3);
-    RowEncoder::Counts counts = RowEncoder(predictor.schema()).empty_counts();
-    predictor.predict(flat(sample_rows()).data(), static_cast<int64_t>(sample_rows().size()), probabilities.data(), counts);
-    InputCounts wanted = model.empty_counts();
-    EXPECT_EQ(probabilities, predict(model, sample_rows(), &wanted));
-    EXPECT_EQ(counts.unseen, wanted.unseen);
-    EXPECT_EQ(counts.missing, wanted.missing);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "encode/table/row_encoder.h"
 #include "metrics/calibrator.h"
 #include "runtime/compact_file.h"
-#include "runtime/manifest.h"
+#include "runtime/manifest_net.h"
 #include "runtime/probabilities.h"
 #include "runtime/reference_logits.h"
 

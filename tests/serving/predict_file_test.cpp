@@ -26,15 +26,10 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 // Probabilities that follow from a row's cells alone. Column x "missing" when empty; colours other than red and blue are unseen.
 class FakePredictor : public Predictor {
  public:
-  explicit FakePredictor(bool concurrent = true) : concurrent_(concurrent) {
-    schema_.columns.resize(2);
-    schema_.columns[0].name = "x";
-    schema_.columns[1].name = "colour";
-    schema_.classes = {"no", "yes, sir"};
-  }
-  const Schema& schema() const override { return schema_; }
+  explicit FakePredictor(bool concurrent = true) : concurrent_(concurrent) {}
+  const std::vector<std::string>& columns() const override { return columns_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
   bool concurrent() const override { return concurrent_; }
-  char delimiter() const override { return ','; }
   static float probability(std::string_view x, std::string_view colour) {
     uint32_t hash = 1;
     for (const std::string_view cell : {x, colour}) {
@@ -43,10 +38,14 @@ class FakePredictor : public Predictor {
     }
     return static_cast<float>(hash % 10007) / 10007.0F;
   }
-  void predict(const std::string_view* cells, int64_t rows, float* probabilities, RowEncoder::Counts& counts) override {
+  void predict(Cells asked, std::span<float> found, InputCounts& counts) const override {
     if (!concurrent_ && std::this_thread::get_id() != caller_) throw std::runtime_error("called from another thread");
-    for (int64_t row = 0; row < rows; ++row, cells += 2, probabilities += 2) {
+    if (std::ssize(asked.cells) != 2 * asked.rows || std::ssize(found) != 2 * asked.rows) throw std::logic_error("sizes");
+    const std::string_view* cells = asked.cells.data();
+    float* probabilities = found.data();
+    for (int64_t row = 0; row < asked.rows; ++row, cells += 2, probabilities += 2) {
       if (cells[0] == "boom") throw UserError("a row that nobody can predict");
+      if (cells[0] == "odd") throw RowError(row, "a row that is odd");
       if (cells[0] == "crash") throw std::runtime_error("our own mistake");
       if (cells[0] == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(30));
       counts.missing[0] += cells[0].empty() ? 1 : 0;
@@ -55,15 +54,15 @@ class FakePredictor : public Predictor {
       probabilities[1] = probability(cells[0], cells[1]);
       probabilities[0] = 1 - probabilities[1];
     }
-    most_rows_ = std::max(most_rows_.load(), rows);
+    most_rows_ = std::max(most_rows_.load(), asked.rows);
   }
   int64_t most_rows() const { return most_rows_; }
 
  private:
-  Schema schema_;
+  std::vector<std::string> columns_ = {"x", "colour"}, classes_ = {"no", "yes, sir"};
   bool concurrent_;
   std::thread::id caller_ = std::this_thread::get_id();
-  std::atomic<int64_t> most_rows_ = 0;
+  mutable std::atomic<int64_t> most_rows_ = 0;
 };
 
 class PredictFile : public testing::Test {
@@ -231,6 +230,8 @@ TEST_F(PredictFile, TheFirstMistakeIsReportedAndNothingIsWritten) {
     const std::string predicted = refusal("x,colour\n1,red\nboom,red\n" + rows.substr(9) + "1\n", with(threads, 16));
     EXPECT_TRUE(contains(predicted, "a row that nobody can predict")) << predicted;
     EXPECT_TRUE(contains(predicted, "from line 2 on") || contains(predicted, "from line 3 on")) << predicted;
+    const std::string named = refusal("x,colour\n1,red\n\n2,red\nodd,red\n" + rows.substr(9) + "1\n", with(threads, 16));
+    EXPECT_TRUE(contains(named, "in.csv: row 2, counted from 0: a row that is odd")) << named;
     const std::string ours =
         message_of<std::runtime_error>([&] { predict(rows + "crash,red\n" + rows.substr(9), with(threads, 500)); });
     EXPECT_EQ(ours, "our own mistake");
@@ -247,6 +248,42 @@ TEST_F(PredictFile, TheOutputFolderMustExist) {
   const std::string message = message_of<UserError>(
       [&] { predict_file(predictor_, folder_.write("in.csv", "x,colour\n1,red\n"), folder_.path() / "none" / "out.csv", {}); });
   EXPECT_TRUE(contains(message, "none")) << message;
+}
+
+// Rows that go by name, of which the predictor knows all.
+class NamedPredictor : public Predictor {
+ public:
+  const std::vector<std::string>& columns() const override { return columns_; }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  bool concurrent() const override { return false; }
+  bool columns_name_rows() const override { return true; }
+  std::vector<std::string> known_rows() const override { return known; }
+  void predict(Cells asked, std::span<float> found, InputCounts&) const override {
+    for (size_t row = 0; row < asked.cells.size(); ++row) {
+      found[2 * row + 1] = static_cast<float>(asked.cells[row].size()) / 8;
+      found[2 * row] = 1 - found[2 * row + 1];
+    }
+  }
+  std::vector<std::string> known = {"ab", "a,bcde", ""};
+
+ private:
+  std::vector<std::string> columns_ = {"node"}, classes_ = {"no", "yes"};
+};
+
+TEST_F(PredictFile, ColumnsThatNameRowsAreWrittenOutAgain) {
+  const std::string wanted = "node,prediction,p_no,p_yes\nab,no,0.75,0.25\n\"a,bcde\",yes,0.25,0.75\n";
+  NamedPredictor predictor;
+  const auto input = folder_.write("in.csv", "other,node\n1,ab\n2,\"a,bcde\"\n");
+  EXPECT_EQ(predict_file(predictor, input, out(), with(3))["rows"], 2);
+  EXPECT_EQ(read_file(out()), wanted);
+  const nlohmann::json result = predict_known(predictor, out());
+  EXPECT_EQ(result["rows"], 3);
+  EXPECT_EQ(result["output"], out().string());
+  EXPECT_EQ(read_file(out()), wanted + ",no,1,0\n");
+  predictor.known.clear();
+  EXPECT_TRUE(contains(message_of<UserError>([&] { predict_known(predictor, out()); }), "knows no rows by itself"));
+  EXPECT_EQ(read_file(out()), wanted + ",no,1,0\n");
+  expect_no_traces();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "data/table/encoded.h"
 #include "data/table/fit.h"
+#include "model/table_model.h"
 
 namespace l0gm {
 namespace {
@@ -23,7 +24,7 @@ std::shared_ptr<Model> small_model(uint64_t seed) {
   const Schema schema = fit_schema(table, 2, rows, {}, {}, {});
   const auto counts = count_fields(encode_rows(table, RowEncoder(schema), rows, true), schema);
   ModelOptions options;
-  options.name = ModelName::mlp;
+  options.name = "mlp";
   options.width = 3;
   options.hidden = 5;
   options.depth = 1;
@@ -51,34 +52,34 @@ bool equal(const TensorMap& a, const TensorMap& b) {
 TEST(Average, FollowsTheWeightsAndAYoungOneForgetsFaster) {
   const auto model = small_model(0);
   AveragedWeights average(model, 0.9);
-  double expected = named(*model).begin()->second.flatten()[0].item<double>();
-  const std::string name = named(*model).begin()->first;
+  double expected = model->state().begin()->second.flatten()[0].item<double>();
+  const std::string name = model->state().begin()->first;
   ASSERT_FALSE(name.starts_with("gate.")) << name;
   for (int n = 1; n <= 200; ++n) {
     add_to_all(*model, 0.125);
     average.update();
-    const double live = named(*model).at(name).flatten()[0].item<double>();
+    const double live = model->state().at(name).flatten()[0].item<double>();
     const double decay = std::min(0.9, n / (n + 10.0));
     expected = decay * expected + (1 - decay) * live;
     EXPECT_NEAR(average.state().at(name).flatten()[0].item<double>(), expected, 1e-4) << n;
   }
   // A straight line is followed at a distance of decay / (1 - decay) steps.
-  EXPECT_NEAR(named(*model).at(name).flatten()[0].item<double>() - expected, 0.125 * 9, 1e-3);
+  EXPECT_NEAR(model->state().at(name).flatten()[0].item<double>() - expected, 0.125 * 9, 1e-3);
 }
 
 TEST(Average, GatesAreNotAveraged) {
   const auto model = small_model(0);
   AveragedWeights average(model, 0.9);
   size_t gates = 0;
-  for (const auto& [name, unused] : named(*model)) {
+  for (const auto& [name, unused] : model->state()) {
     gates += name.starts_with("gate.");
     EXPECT_EQ(average.state().contains(name), !name.starts_with("gate.")) << name;
   }
   ASSERT_GT(gates, 0u);
   add_to_all(*model, 1);
-  const TensorMap before = copies(named(*model));
+  const TensorMap before = copies(model->state());
   const AveragedWeights::InUse in_use(average);
-  for (const auto& [name, tensor] : named(*model)) {
+  for (const auto& [name, tensor] : model->state()) {
     if (name.starts_with("gate.")) EXPECT_TRUE(at::equal(tensor, before.at(name))) << name;
   }
 }
@@ -91,13 +92,13 @@ TEST(Average, ResetStartsAgain) {
   average.reset();
   EXPECT_EQ(average.state().at("updates").item<int64_t>(), 0);
   for (const auto& [name, tensor] : average.state()) {
-    if (name != "updates") EXPECT_TRUE(at::equal(tensor, named(*model).at(name))) << name;
+    if (name != "updates") EXPECT_TRUE(at::equal(tensor, model->state().at(name))) << name;
   }
   add_to_all(*model, 1);  // the copy is one: it does not move with the weights
-  const std::string name = named(*model).begin()->first;
-  EXPECT_NEAR((named(*model).at(name) - average.state().at(name)).mean().item<double>(), 1, 1e-5);
+  const std::string name = model->state().begin()->first;
+  EXPECT_NEAR((model->state().at(name) - average.state().at(name)).mean().item<double>(), 1, 1e-5);
   average.update();  // young again: 1/11 stays, whatever the decay
-  EXPECT_NEAR((named(*model).at(name) - average.state().at(name)).mean().item<double>(), 1.0 / 11, 1e-5);
+  EXPECT_NEAR((model->state().at(name) - average.state().at(name)).mean().item<double>(), 1.0 / 11, 1e-5);
 }
 
 TEST(Average, InUseLendsTheModelAndGivesItBack) {
@@ -106,15 +107,15 @@ TEST(Average, InUseLendsTheModelAndGivesItBack) {
   add_to_all(*model, 1);
   average.update();
   add_to_all(*model, 1);
-  const TensorMap live = copies(named(*model)), kept = copies(average.state());
+  const TensorMap live = copies(model->state()), kept = copies(average.state());
   {
     const AveragedWeights::InUse in_use(average);
-    EXPECT_FALSE(equal(copies(named(*model)), live));
-    EXPECT_TRUE(at::equal(named(*model).at("encoder.numeric.directions"), kept.at("encoder.numeric.directions")));
+    EXPECT_FALSE(equal(copies(model->state()), live));
+    EXPECT_TRUE(at::equal(model->state().at("encoder.numeric.directions"), kept.at("encoder.numeric.directions")));
     // Settled: a category never seen in training has the mean training embedding, and not what it was drawn as.
-    EXPECT_FALSE(at::equal(named(*model).at("encoder.lookups.rows"), kept.at("encoder.lookups.rows")));
+    EXPECT_FALSE(at::equal(model->state().at("encoder.lookups.rows"), kept.at("encoder.lookups.rows")));
   }
-  EXPECT_TRUE(equal(copies(named(*model)), live));
+  EXPECT_TRUE(equal(copies(model->state()), live));
   EXPECT_TRUE(equal(copies(average.state()), kept));
 }
 
@@ -126,7 +127,7 @@ TEST(Average, StateGoesOnElsewhere) {
     add_to_all(*first, 0.1);
     average.update();
   }
-  copy_into(copies(named(*first)), named(*second), "first");
+  copy_into(copies(first->state()), second->state(), "first");
   copy_into(copies(average.state()), other.state(), "first");
   for (const auto& model : {first, second}) add_to_all(*model, 0.1);
   average.update();

@@ -4,6 +4,7 @@
 
 #include "l0gm/error.h"
 #include "support/temporary_folder.h"
+#include "training/modalities.h"
 
 namespace l0gm {
 namespace {
@@ -99,9 +100,8 @@ TEST_F(Configs, AListOfOneNeedsNoBrackets) {
 TEST_F(Configs, WhatNothingReadsIsTold) {
   const auto told = [&](const std::string& source, const std::vector<std::string>& more) {
     std::string text;
-    for (const std::string& sentence :
-         unread_options(read_config(folder_.write("u.toml", "[data]\nsource = '" + source + "'\n"), more)))
-      text += sentence + "; ";
+    const Config config = read_config(folder_.write("u.toml", "[data]\nsource = '" + source + "'\n"), more);
+    for (const std::string& sentence : unread_options(modality_of(modalities(), config.data), config)) text += sentence + "; ";
     return text;
   };
   EXPECT_EQ(told("planted-graph", {}), "");
@@ -111,7 +111,35 @@ TEST_F(Configs, WhatNothingReadsIsTold) {
             "graph.aggregate has no effect here: it is read for model.name = sage only; ");
   EXPECT_EQ(told("planted-graph", {"table.bins=7"}), "table.bins has no effect here: it is read for a table only; ");
   EXPECT_EQ(told("planted-table", {"graph.norm=batch"}), "graph.norm has no effect here: it is read for a graph only; ");
-  EXPECT_TRUE(contains(told("planted-graph", {"model.name=mlp", "graph.drop_edge=0.5"}), "models that pass messages"));
+  EXPECT_EQ(told("planted-graph", {"model.name=mlp", "graph.drop_edge=0.5"}),
+            "graph.drop_edge has no effect here: it is read for model.name = gcn | sage | gat only; ");
+  EXPECT_EQ(told("planted-graph", {"link.negatives=2"}),
+            "link.negatives has no effect here: it is read for graph.task = links only; ");
+  EXPECT_EQ(told("planted-graph", {"link.negatives=2", "graph.task=links"}), "");
+}
+
+TEST_F(Configs, WhatCanOnlyBeAMistakeIsRefused) {
+  for (const char* option : {"distill.weight=0.25", "distill.temperature=2"}) {
+    const std::string key = std::string(option).substr(0, std::string(option).find('='));
+    const std::string message = refusal("", {option});
+    EXPECT_TRUE(contains(message, key + " has no effect")) << message;
+    EXPECT_TRUE(contains(message, "distill.from")) << message;
+    EXPECT_NO_THROW(read("", {option, "distill.from=runs/teacher"}));
+  }
+  EXPECT_NO_THROW(read("", {"distill.weight=0.5"})) << "the default";
+}
+
+TEST_F(Configs, AModelIsOneOfItsModalitys) {
+  const std::string table = refusal("", {"model.name=gcn"});
+  EXPECT_TRUE(contains(table, "model.name is 'gcn', and data.source is a table: take one of ")) << table;
+  for (const char* name : {"mlp", "linear", "fm", "wide-deep", "deepfm", "cin", "xdeepfm"}) {
+    EXPECT_TRUE(contains(table, name)) << table;
+    EXPECT_EQ(read("", {std::string("model.name=") + name}).model.name, name);
+  }
+  const std::string near = refusal("", {"model.name=depfm"});
+  EXPECT_TRUE(contains(near, "Did you mean 'deepfm'?")) << near;
+  const auto graph = folder_.write("graph.toml", "[data]\nsource = 'planted-graph'\n");
+  EXPECT_TRUE(contains(message_of<UserError>([&] { read_config(graph, {"model.name=fm"}); }), "data.source is a graph"));
 }
 
 TEST_F(Configs, MistakesAreNamed) {

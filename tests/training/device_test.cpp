@@ -95,9 +95,9 @@ TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
     for (const char* device : {"cpu", "cuda"}) {
       Watcher watcher;
       const Machine machine = prepare_machine(device, 1, true);
-      train(read_config(path, kind), folder.path() / device, false, machine, {&watcher}, watcher.stop);
-      losses.push_back(load_graph_run(folder.path() / device, machine)
-                           .folder.read_json(folder.path() / device / "summary.json")["best_valid_nll"]);
+      train(modalities(), read_config(path, kind), folder.path() / device, false, machine, {&watcher}, watcher.stop);
+      losses.push_back(
+          GraphRun(folder.path() / device, machine).folder.read_json(folder.path() / device / "summary.json")["best_valid_nll"]);
     }
     EXPECT_NEAR(losses[0], losses[1], 0.01) << kind[0] << (kind.size() > 1 ? kind[1] : "");
   }

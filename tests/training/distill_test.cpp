@@ -7,6 +7,7 @@
 #include "l0gm/error.h"
 #include "metrics/predictions.h"
 #include "model/tensor_file.h"
+#include "training/table/table_modality.h"
 #include "training/tiny_run.h"
 
 // Learning from another run's probabilities: what a student takes from its teacher, and which teachers are refused. The loss:
@@ -159,10 +160,10 @@ TEST_F(Distill, TheRecordNamesTheTeachersWeights) {
   EXPECT_EQ(hash.size(), 64u);
   EXPECT_EQ(hash.find_first_not_of("0123456789abcdef"), std::string::npos) << hash;
   EXPECT_EQ(hash, sha256_file(out("teacher") / "checkpoint/best.safetensors"));
-  EXPECT_EQ(load_table_run(out("student"), one_thread()).table.teacher, hash);
+  EXPECT_EQ(TableRun(out("student"), one_thread()).table.teacher, hash);
   EXPECT_EQ(recorded("teacher"), "");
   fs::remove_all(out("teacher"));  // it is needed to train, and not to predict
-  EXPECT_NO_THROW(load_table_run(out("student"), one_thread()));
+  EXPECT_NO_THROW(TableRun(out("student"), one_thread()));
 }
 
 TEST_F(Distill, ResumeIsRefusedWhenTheTeacherHasChanged) {
@@ -179,7 +180,7 @@ TEST_F(Distill, ResumeIsRefusedWhenTheTeacherHasChanged) {
   file.tensors.at("head.bias").add_(0.25);
   file.metadata.erase("sha256");
   save_tensors(weights, file.tensors, file.metadata);
-  ASSERT_NO_THROW(load_table_run(out("teacher"), one_thread()));  // another teacher, and a sound one
+  ASSERT_NO_THROW(TableRun(out("teacher"), one_thread()));  // another teacher, and a sound one
   Watcher refused;
   const std::string message = message_of<UserError>([&] { train(config, out("parts"), refused, true); });
   EXPECT_TRUE(contains(message, "--resume")) << message;
@@ -194,16 +195,16 @@ TEST_F(Distill, ResumeIsRefusedWhenTheTeacherHasChanged) {
 
 // ---- a teacher with target statistics
 
-EncodedTable in_fold(const LoadedTable& run) {
-  const TableDataset data = load_dataset(run);
+EncodedTable in_fold(TableRun& run) {
+  const TableDataset& data = run.dataset();
   return encode_rows(data.table, RowEncoder(run.table.schema), data.train, true);
 }
 
 TEST_F(Distill, TrainingRowsOfARunHaveStatisticsOutOfFold) {
   train_teacher({"table.statistics=columns", "gate.unit=none"});
-  const LoadedTable teacher = load_table_run(out("teacher"), one_thread());
+  TableRun teacher(out("teacher"), one_thread());
   ASSERT_FALSE(teacher.table.schema.statistics.empty());
-  const EncodedTable honest = load_split(teacher, "train"), leaking = in_fold(teacher);
+  const EncodedTable honest = teacher.encoded(Split::train), leaking = in_fold(teacher);
   EXPECT_EQ(honest.row_numbers, leaking.row_numbers);
   EXPECT_EQ(honest.labels, leaking.labels);
   EXPECT_EQ(honest.codes, leaking.codes);
@@ -219,19 +220,18 @@ TEST_F(Distill, TrainingRowsOfARunHaveStatisticsOutOfFold) {
   EXPECT_EQ(equal_inputs, honest.rows() * honest.code_slots);
   EXPECT_GT(other_statistics, honest.rows() * (honest.slope_slots - honest.code_slots) / 2);
   // Rows that were not trained on have the statistics of all training rows.
-  const TableDataset data = load_dataset(teacher);
-  EXPECT_EQ(load_split(teacher, "valid").slopes,
+  const TableDataset& data = teacher.dataset();
+  EXPECT_EQ(teacher.encoded(Split::valid).slopes,
             encode_rows(data.table, RowEncoder(teacher.table.schema), data.valid, true).slopes);
 }
 
 // What a new model of the run's configuration says of the run's training rows, before the first step: log-probabilities.
-torch::Tensor first_words(const LoadedTable& run) {
+torch::Tensor first_words(TableRun& run) {
   const torch::NoGradGuard no_grad;
-  const auto model = make_table_model(run.table.schema, run.table.counts, table_model_options(run.config), run.config.gate,
-                                      static_cast<uint64_t>(run.config.train.seed));
+  const auto model = TableModality().make_model(run.table, run.config, static_cast<uint64_t>(run.config.train.seed));
   place(*model, torch::kCPU, torch::kFloat64);
   model->train();
-  const TableTensors rows(load_split(run, "train"), torch::kCPU, torch::kFloat64);
+  const TableTensors rows(run.encoded(Split::train), torch::kCPU, torch::kFloat64);
   const auto batch = rows.range(0, rows.rows());
   GatePass pass(GateState{}, 0, 0, batch->example_ids);
   return log_probabilities(model->forward(*batch, pass));
@@ -244,7 +244,7 @@ TEST_F(Distill, SoftLabelsComeThroughStatisticsOutOfFold) {
   ASSERT_TRUE(train(student({"distill.weight=1", "gate.unit=none", "model.dropout=0", "model.interface_dropout=0",
                              "train.batch=1000", "train.epochs=1", "train.precision=float64"}),
                     out("student"), watcher));
-  const LoadedTable teacher = load_table_run(out("teacher"), one_thread()), taught = load_table_run(out("student"), one_thread());
+  TableRun teacher(out("teacher"), one_thread()), taught(out("student"), one_thread());
   const torch::Tensor said = first_words(taught);
   const auto loss_with = [&](const EncodedTable& encoded) {
     const TableTensors rows(encoded, torch::kCPU, dtype_of(teacher.config.train.precision));
@@ -252,7 +252,7 @@ TEST_F(Distill, SoftLabelsComeThroughStatisticsOutOfFold) {
     const torch::Tensor wanted = at::tensor(p.probabilities, torch::kFloat64).view({p.size(), 1, p.class_count()});
     return -(wanted * said).sum(2).mean().item<double>();
   };
-  const double honest = loss_with(load_split(teacher, "train")), leaking = loss_with(in_fold(teacher));
+  const double honest = loss_with(teacher.encoded(Split::train)), leaking = loss_with(in_fold(teacher));
   EXPECT_GT(std::abs(honest - leaking), 1e-6) << "else this test could not tell";
   ASSERT_FALSE(watcher.losses.empty());
   EXPECT_NEAR(watcher.losses.front(), honest, 1e-9);

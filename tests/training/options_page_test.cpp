@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "training/config.h"
+#include "training/modalities.h"
 
 namespace l0gm {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 TEST(OptionsPage, IsWhatTheOptionsSay) {
   const std::filesystem::path page = std::filesystem::path(L0GM_SOURCE_DIR) / "docs" / "options.md";
   if (!std::filesystem::exists(page)) GTEST_SKIP() << page << " is absent";
-  EXPECT_EQ(read_file(page), options_page()) << "run: l0gm options > docs/options.md";
+  EXPECT_EQ(read_file(page), options_page(modalities())) << "run: l0gm options > docs/options.md";
 }
 
 }  // namespace

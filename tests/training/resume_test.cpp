@@ -186,7 +186,7 @@ TEST_F(ResumeOnce, LostMetricsAreNoticed) {
 // Killed while the folder was being made: run.json is there, what follows is not.
 TEST_F(ResumeOnce, AFolderThatWasKilledWhileItWasMadeStartsAfresh) {
   const Config config = tiny_config({"gate.target_active=0.25"});
-  RunFolder::create(out());
+  RunFolder::create(out(), "table");
   Watcher watcher;
   EXPECT_TRUE(train(config, out(), watcher, true));
   train(config, out("whole"));

@@ -63,20 +63,13 @@ inline Graph tiny_graph(const TinyGraph& wanted = {}) {
 
 // Every kind of layer.
 struct GraphKind {
-  ModelName name;
+  std::string name;
   Aggregate aggregate = Aggregate::mean;
-  std::string text() const {
-    const std::string model(name_of_enum(name));
-    return name == ModelName::sage ? model + " " + std::string(name_of_enum(aggregate)) : model;
-  }
+  std::string text() const { return name == "sage" ? name + " " + std::string(name_of_enum(aggregate)) : name; }
 };
 inline const std::vector<GraphKind>& graph_kinds() {
-  static const std::vector<GraphKind> kinds = {{ModelName::mlp},
-                                               {ModelName::gcn},
-                                               {ModelName::gat},
-                                               {ModelName::sage, Aggregate::mean},
-                                               {ModelName::sage, Aggregate::max},
-                                               {ModelName::sage, Aggregate::pool}};
+  static const std::vector<GraphKind> kinds = {
+      {"mlp"}, {"gcn"}, {"gat"}, {"sage", Aggregate::mean}, {"sage", Aggregate::max}, {"sage", Aggregate::pool}};
   return kinds;
 }
 

@@ -9,7 +9,10 @@
 
 #include "base/files.h"
 #include "support/temporary_folder.h"
+#include "training/modalities.h"
 #include "training/table/table_run.h"
+#include "training/table/table_task.h"
+#include "training/train.h"
 
 namespace l0gm::testing_tools {
 
@@ -47,7 +50,7 @@ class Watcher : public Observer {
 };
 
 inline bool train(const Config& config, const std::filesystem::path& out, Watcher& watcher, bool resume = false) {
-  return train_table(config, out, resume, one_thread(), {&watcher}, watcher.stop);
+  return l0gm::train(modalities(), config, out, resume, one_thread(), {&watcher}, watcher.stop);
 }
 
 inline void train(const Config& config, const std::filesystem::path& out) {

@@ -9,6 +9,7 @@
 #include "data/table/fit.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
+#include "model/table_model.h"
 #include "training/tiny_run.h"
 
 namespace l0gm {
@@ -43,10 +44,10 @@ class Trainers : public testing::Test {
     const TableDataset data = load_table(config_.data, 0);
     const Schema schema = fit_schema(data.table, data.label, data.train, config_.table, {}, {});
     const EncodedTable train = encode_rows(data.table, RowEncoder(schema), data.train, true);
-    model_ = make_table_model(schema, count_fields(train, schema), table_model_options(config_), config_.gate, 0);
+    model_ = make_table_model(schema, count_fields(train, schema), {config_.model, config_.fm, config_.cin}, config_.gate, 0);
     task_ = std::make_unique<BreakingTask>(schema, config_.train.batch, 0);
-    task_->add_split("train", train, torch::kCPU, torch::kFloat32);
-    task_->add_split("valid", encode_rows(data.table, RowEncoder(schema), data.valid, true), torch::kCPU, torch::kFloat32);
+    task_->add_split(Split::train, train, torch::kCPU, torch::kFloat32);
+    task_->add_split(Split::valid, encode_rows(data.table, RowEncoder(schema), data.valid, true), torch::kCPU, torch::kFloat32);
   }
   bool run(const RunFolder& folder) {
     Trainer trainer(model_, *task_, config_, folder);
@@ -55,7 +56,7 @@ class Trainers : public testing::Test {
     state_ = trainer.state();
     return finished;
   }
-  RunFolder new_folder() { return RunFolder::create(folder_.path() / "run"); }
+  RunFolder new_folder() { return RunFolder::create(folder_.path() / "run", "table"); }
 
   TemporaryFolder folder_;
   Config config_;
@@ -71,7 +72,7 @@ TEST_F(Trainers, ALossThatIsNotANumberStopsAndTheLastCheckpointStays) {
     prepare({"gate.lambda=0.001"});
     task_->good_steps = 15;  // two and a half epochs
     task_->factor = factor;
-    const RunFolder folder = RunFolder::create(place.path() / "run");
+    const RunFolder folder = RunFolder::create(place.path() / "run", "table");
     const std::string message = message_of<UserError>([&] { run(folder); });
     EXPECT_TRUE(contains(message, "step 15")) << message;
     EXPECT_TRUE(contains(message, "not a finite number")) << message;

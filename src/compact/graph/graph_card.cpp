@@ -34,11 +34,16 @@ std::string model_of(const Json& about) {
 }
 
 std::string inputs_of(const Json& about, bool lookup) {
+  if (lookup && about.value("links", false)) {
+    return fmt::format(
+        "Two columns, `from` and `to`: names of {} nodes, whose embeddings were computed ahead from all edges of the graph "
+        "above. Any other name counts as a node without an embedding.\n",
+        count(about["lookup"], "nodes"));
+  }
   if (lookup) {
     return fmt::format(
-        "One column, `node`: the name of one of {} nodes, whose {} were computed ahead from the graph above. Any other name gets "
-        "the share of "
-        "each class among training nodes.\n",
+        "One column, `node`: the name of one of {} nodes, whose {} were computed ahead from the graph above. Any other name "
+        "gets the share of each class among training nodes.\n",
         count(about["lookup"], "nodes"), about["lookup"]["stored"].get<std::string>());
   }
   const bool all = about["attributes_for_sums"].get<bool>(), undirected = about["options"].value("graph.undirected", true);
@@ -65,13 +70,14 @@ std::string graph_card(const std::string& file, const Json& about) {
     files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
   }
   std::string text = fmt::format("# {}\n\n{}{}: {}. Made with {}.\n\n", cell(file),
-                                 links ? "Tells whether two nodes are linked" : "Tells the class of a node",
-                                 lookup ? " of one graph" : "", list_some(classes, 20), about["made_with"].get<std::string>());
+                                 links ? "Tells whether two nodes" : "Tells the class of a node",
+                                 links ? (lookup ? " of one graph are linked" : " are linked") : (lookup ? " of one graph" : ""),
+                                 list_some(classes, 20), about["made_with"].get<std::string>());
   text += fmt::format("## Data\n\n{}, {} nodes, {} edges, {} training nodes, seed {}.{}\n\n",
                       cell(about["dataset"].get<std::string>()), count(about, "nodes"), count(about, "edges"),
                       count(about, "training_rows"), about["seed"].get<int64_t>(),
                       files.empty() ? "" : " Files: " + join(files, "; ") + ".");
-  text += "## Figures\n\n" + card::figures(about, names.size() == 2, rows) + "\n";
+  if (!about["figures"].empty()) text += "## Figures\n\n" + card::figures(about, names.size() == 2, rows) + "\n";
   text += "## Calibration\n\n" + card::calibration(about, rows) + "\n";
   text += "## Model\n\n" + model_of(about) + "\n" + card::parity(about, rows) + "\n";
   text += "## Inputs\n\n" + inputs_of(about, lookup) + "\n";
@@ -86,9 +92,10 @@ std::string graph_card(const std::string& file, const Json& about) {
       "- Nothing here says whether a prediction is fair or may be acted on: look at the figures for the groups that matter to "
       "you.\n\n";
   text += fmt::format("## Use\n\n```sh\nl0gm predict '{}' {} -o predictions.csv\n```\n", file,
-                      lookup  ? "nodes.csv"
-                      : links ? "graph.toml --pairs pairs.csv"
-                              : "graph.toml --nodes nodes.csv");
+                      lookup && links ? "pairs.csv"
+                      : lookup        ? "nodes.csv"
+                      : links         ? "graph.toml --pairs pairs.csv"
+                                      : "graph.toml --nodes nodes.csv");
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "compact/about.h"
 #include "compact/graph/graph_card.h"
+#include "compact/graph/link_lookup.h"
 #include "compact/graph/node_lookup.h"
 #include "l0gm/error.h"
 #include "training/graph/graph_task.h"
@@ -93,8 +94,9 @@ std::string GraphCompaction::describe(const nlohmann::json& result) const {
                                  with_thousands(result["bytes"].get<int64_t>()), result["open_units"].get<int64_t>(),
                                  result["units"].get<int64_t>());
   if (result.contains("nodes")) {
-    text += fmt::format(", {} of {} nodes to look up; another node gets the classes' shares in training\n",
-                        result["stored"].get<std::string>(), with_thousands(result["nodes"].get<int64_t>()));
+    text += fmt::format(", {} of {} nodes to look up; another node gets {}\n", result["stored"].get<std::string>(),
+                        with_thousands(result["nodes"].get<int64_t>()),
+                        trained_.exact.predicts_links() ? "what the bias of the score says" : "the classes' shares in training");
   } else {
     text += fmt::format(", reads {} attributes{}\n", result["columns"].get<int64_t>(),
                         closed == 0 ? "" : fmt::format(" ({} closed)", closed));
@@ -178,10 +180,7 @@ int64_t LinkCompaction::write(const fs::path& file, WeightType, const Calibrator
 
 std::unique_ptr<Compaction> make_graph_compaction(const fs::path& run, const CompactOptions& options) {
   const bool links = GraphRun(run, prepare_machine("cpu", 0, false)).predicts_links();
-  if (links && !options.lookup.empty()) {
-    throw UserError(
-        fmt::format("--nodes: {} predicts links, and look-ups are for the classes of nodes so far; leave it out", run.string()));
-  }
+  if (links && !options.lookup.empty()) return std::make_unique<LinkLookupCompaction>(run, options.lookup);
   if (links) return std::make_unique<LinkCompaction>(run);
   if (!options.lookup.empty()) return std::make_unique<LookupCompaction>(run, options.lookup);
   return std::make_unique<NodeCompaction>(run);

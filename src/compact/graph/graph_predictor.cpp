@@ -108,9 +108,16 @@ std::vector<std::string> GraphPredictor::known_rows() const {
   return rows;
 }
 
-int64_t GraphPredictor::find(std::string_view name) const {
-  if (trim(name).empty()) throw UserError("a cell is empty where the name of a node is wanted; remove the line");
-  return names_.find(name);
+// The node that a cell names.
+int64_t GraphPredictor::find(const Cells& cells, size_t cell) const {
+  const auto row = static_cast<int64_t>(cell / columns_.size());
+  const std::string_view name = cells.cells[cell];
+  if (trim(name).empty()) throw RowError(row, "a cell is empty where the name of a node is wanted; remove the line");
+  try {
+    return names_.find(name);
+  } catch (const UserError& error) {
+    throw RowError(row, error.what());
+  }
 }
 
 void GraphPredictor::predict(Cells cells, std::span<float> probabilities, InputCounts&) const {
@@ -118,12 +125,12 @@ void GraphPredictor::predict(Cells cells, std::span<float> probabilities, InputC
   if (model_.predicts_links()) {
     std::vector<Link> pairs;
     for (size_t i = 0; i + 1 < cells.cells.size(); i += 2) {
-      pairs.push_back({static_cast<int32_t>(find(cells.cells[i])), static_cast<int32_t>(find(cells.cells[i + 1]))});
+      pairs.push_back({static_cast<int32_t>(find(cells, i)), static_cast<int32_t>(find(cells, i + 1))});
     }
     found = model_.predict(graph_, pairs, inference_rows_);
   } else {
     std::vector<int64_t> nodes;
-    for (const std::string_view name : cells.cells) nodes.push_back(find(name));
+    for (size_t i = 0; i < cells.cells.size(); ++i) nodes.push_back(find(cells, i));
     found = model_.predict(graph_, nodes, inference_rows_);
   }
   if (calibrated_) found = model_.calibrator().apply(std::move(found));

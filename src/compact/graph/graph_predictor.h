@@ -53,7 +53,7 @@ class GraphPredictor : public Predictor {
   const Graph& graph() const { return graph_; }
 
  private:
-  int64_t find(std::string_view name) const;
+  int64_t find(const Cells& cells, size_t cell) const;
   LoadedGraphModel model_;
   bool calibrated_;
   int64_t inference_rows_;

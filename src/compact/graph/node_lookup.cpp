@@ -28,49 +28,12 @@ namespace {
 
 constexpr size_t most_name_bytes = 60'000'000;  // the header of a file holds 100 MB, and its JSON quotes every name twice
 
-Schema schema_of(const TrainedGraph& trained, std::span<const int64_t> nodes) {
-  Schema schema;
-  schema.label = trained.exact.config.data.label.empty() ? "label" : trained.exact.config.data.label;
-  schema.classes = trained.exact.graph.classes;
-  for (const int64_t rows : trained.exact.graph.class_rows)
-    schema.class_rows.push_back(std::max<int64_t>(rows, 1));  // a schema's classes have rows
-  Column column;
-  column.name = "node";
-  schema.columns.push_back(column);
-  Field field;
-  field.name = "node";
-  size_t bytes = 0;
-  for (const int64_t node : nodes) {
-    field.vocabulary.push_back(trained.raw.node_name(node));
-    bytes += field.vocabulary.back().size() + 6;
-  }
-  if (bytes > most_name_bytes) {
-    throw UserError(fmt::format("the names of {} nodes take {} bytes, a file can hold {}: name fewer nodes with --nodes FILE",
-                                with_thousands(std::ssize(nodes)), with_thousands(static_cast<int64_t>(bytes)),
-                                with_thousands(static_cast<int64_t>(most_name_bytes))));
-  }
-  schema.fields.push_back(std::move(field));
-  return schema;
-}
-
 // Logits that give the classes' shares among training nodes, [outputs].
 std::vector<double> base_rate(const std::vector<int64_t>& class_rows) {
   std::vector<double> logits;
   for (const int64_t rows : class_rows) logits.push_back(std::log(std::max(static_cast<double>(rows), 0.5)));
   if (logits.size() == 2) return {logits[1] - logits[0]};
   return logits;
-}
-
-// What the head reads of each node, [nodes, open channels].
-torch::Tensor embeddings_of(TrainedGraph& trained, std::span<const int64_t> nodes) {
-  c10::InferenceMode inference;
-  Model& model = *trained.narrowed.model;
-  const GraphTensors tensors(trained.read, torch::kCPU, torch::kFloat64);
-  const auto batch = batch_of_nodes(model, tensors, whole_block(trained.read), nodes);
-  GatePass pass = GatePass::evaluation(trained.exact.gate_state, batch->example_ids);
-  const torch::Tensor encoded =
-      encode(model, *batch, pass, inference_rows_for(trained.read, trained.exact.config.graph.inference_rows));
-  return model.selected().defined() ? encoded.index_select(1, model.selected()) : encoded;
 }
 
 // The linear head: what each channel adds to the logits, [channels, members * outputs], and what is there without any.
@@ -105,6 +68,48 @@ TextTable table_of(const Schema& schema) {
   return table;
 }
 
+}  // namespace
+
+Schema lookup_schema(const TrainedGraph& trained, std::span<const int64_t> nodes, const std::vector<std::string>& columns) {
+  Schema schema;
+  schema.label = trained.exact.config.data.label.empty() ? "label" : trained.exact.config.data.label;
+  schema.classes = trained.exact.graph.classes;
+  for (const int64_t rows : trained.exact.graph.class_rows) {
+    schema.class_rows.push_back(std::max<int64_t>(rows, 1));  // a schema's classes have rows
+  }
+  size_t bytes = 0;
+  std::vector<std::string> names;
+  for (const int64_t node : nodes) {
+    names.push_back(trained.raw.node_name(node));
+    bytes += (names.back().size() + 6) * columns.size();
+  }
+  if (bytes > most_name_bytes) {
+    throw UserError(fmt::format("the names of {} nodes take {} bytes, a file can hold {}: name fewer nodes with --nodes FILE",
+                                with_thousands(std::ssize(nodes)), with_thousands(static_cast<int64_t>(bytes)),
+                                with_thousands(static_cast<int64_t>(most_name_bytes))));
+  }
+  for (const std::string& name : columns) {
+    Field field;
+    field.name = name;
+    field.column = std::ssize(schema.columns);
+    field.vocabulary = names;
+    schema.fields.push_back(std::move(field));
+    schema.columns.emplace_back().name = name;
+  }
+  return schema;
+}
+
+torch::Tensor node_embeddings(TrainedGraph& trained, std::span<const int64_t> nodes) {
+  c10::InferenceMode inference;
+  Model& model = *trained.narrowed.model;
+  const GraphTensors tensors(trained.read, torch::kCPU, torch::kFloat64);
+  const auto batch = batch_of_nodes(model, tensors, whole_block(trained.read), nodes);
+  GatePass pass = GatePass::evaluation(trained.exact.gate_state, batch->example_ids);
+  const torch::Tensor encoded =
+      encode(model, *batch, pass, inference_rows_for(trained.read, trained.exact.config.graph.inference_rows));
+  return model.selected().defined() ? encoded.index_select(1, model.selected()) : encoded;
+}
+
 std::vector<int64_t> nodes_named(const Graph& graph, const std::string& which) {
   if (which == "all") return all_nodes(graph);
   std::vector<int64_t> nodes = which == "valid" ? graph.valid : which == "test" ? graph.test : read_node_list(graph, which);
@@ -114,15 +119,13 @@ std::vector<int64_t> nodes_named(const Graph& graph, const std::string& which) {
   return nodes;
 }
 
-}  // namespace
-
 NodeLookup make_node_lookup(TrainedGraph& trained, std::span<const int64_t> nodes) {
   constexpr int64_t first = 2;  // codes 0 and 1: missing, unknown
-  const torch::Tensor embeddings = embeddings_of(trained, nodes);
+  const torch::Tensor embeddings = node_embeddings(trained, nodes);
   const ReadOut head(*trained.narrowed.model);
   const int64_t channels = head.map.size(0), logits = head.map.size(1);
   const std::vector<double> rate = base_rate(trained.exact.graph.class_rows);
-  NodeLookup lookup{schema_of(trained, nodes), {}, logits <= channels + 1};
+  NodeLookup lookup{lookup_schema(trained, nodes, {"node"}), {}, logits <= channels + 1};
   TableNet<Matrix>& net = lookup.net;
   net.outputs = static_cast<int64_t>(rate.size());
   net.members = logits / net.outputs;

@@ -19,6 +19,12 @@ struct NodeLookup {
 };
 NodeLookup make_node_lookup(TrainedGraph& trained, std::span<const int64_t> nodes);
 
+// What look-ups of any kind are made of: categorical columns whose values are the nodes' names; what the head reads of each node,
+// [nodes, open channels]; the nodes `which`: all, valid, test, or a csv that names them.
+Schema lookup_schema(const TrainedGraph& trained, std::span<const int64_t> nodes, const std::vector<std::string>& columns);
+torch::Tensor node_embeddings(TrainedGraph& trained, std::span<const int64_t> nodes);
+std::vector<int64_t> nodes_named(const Graph& graph, const std::string& which);
+
 // Look-ups of the nodes `which`: all, valid, test, or a csv that names them.
 class LookupCompaction : public GraphCompaction {
  public:

@@ -52,7 +52,10 @@ class CellMaker {
   std::string several(RandomStream& random) const {
     std::string cell;
     const uint64_t count = random.below(static_cast<uint64_t>(slots_) + 3);  // none, and more than fit, among them
-    for (uint64_t i = 0; i < count; ++i) cell += (cell.empty() ? "" : std::string(1, separator_)) + text(random);
+    for (uint64_t i = 0; i < count; ++i) {
+      if (!cell.empty()) cell += separator_;
+      cell += text(random);
+    }
     return cell;
   }
 

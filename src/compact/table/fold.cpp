@@ -64,7 +64,7 @@ void choose_units(Work& work) {
       for (int64_t o = 0; o < work.probe.logits(); ++o) sources.push_back({-1, o, source});
     }
     column.units = static_cast<int64_t>(sources.size());
-    if (!column.folded && column.units == 0) column.waves = 0;  // nobody reads its table
+    if (!column.folded && column.units == 0) column.waves = 0;  // nothing reads its table
   }
 }
 

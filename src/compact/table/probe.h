@@ -25,7 +25,7 @@ struct CodedRows {
 };
 
 // A trained table model, asked part by part. It is asked, not taken apart, wherever an answer can be had that way: how an
-// embedding is made stays the encoder's affair. In double precision, on the CPU, closed gates applied; a gate that depends on the
+// embedding is made stays inside the encoder. In double precision, on the CPU, closed gates applied; a gate that depends on the
 // example is left out.
 class ModelProbe {
  public:

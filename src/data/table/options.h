@@ -58,7 +58,7 @@ struct TableOptions {  // table.*
       "or values that make up a hundredth of the rows alone (those only)");
     v("min_count", min_count,
       "values seen less often in training share one rare value; 0: texts a thousandth of the training rows, at most 10 (rare "
-      "texts are learned by heart, and a gate would keep their units), exact numbers 1",
+      "texts are memorised, and a gate would keep their units), exact numbers 1",
       at_least(0));
     v("max_categories", max_categories, "a column with more kept categories than this is hashed into so many rows", at_least(1));
     v("statistics", statistics, "out-of-fold target statistics as further inputs: of single columns, or also of pairs");

@@ -238,15 +238,6 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
   const CatalogueEntry& entry = catalogue_entry(options.source);
   if (entry.modality != "table")
     throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a table", entry.name, entry.modality));
-  for (const auto& [key, value] : {std::pair("graph", options.graph),
-                                   {"edges", options.edges},
-                                   {"features", options.features},
-                                   {"labels", options.labels}}) {
-    if (!value.empty())
-      throw UserError(fmt::format(
-          "data.{} is '{}', but data.source = \"{}\" is a table. Remove data.{}, or set data.source to graph, ogb or npz.", key,
-          value, options.source, key));
-  }
   const std::string protocol = protocol_of(entry, options.protocol);
   if (entry.own) {
     refuse_unused_numbers_of_own(options);

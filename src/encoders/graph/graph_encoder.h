@@ -32,13 +32,6 @@ class GraphEncoder : public Encoder {
   torch::Tensor forward(const Batch& batch, GatePass& pass) override;
   int64_t width() const override { return shape_.widths.back(); }
   InterfaceUnits units(UnitKind kind, Attach attach) const override;
-  bool has_units_of_examples(UnitKind) const override { return false; }
-  torch::Tensor fine_index(const Batch&, Attach) const override { return {}; }
-  torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach) const override { return open; }
-  std::vector<std::vector<int64_t>> columns_of_dimension() const override {
-    return std::vector<std::vector<int64_t>>(static_cast<size_t>(width()));
-  }
-  std::vector<std::string> column_names() const override { return shape_.attribute_names; }
   std::vector<int64_t> parameters_of_dimension() const override;
   int64_t shared_parameters() const override;
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;

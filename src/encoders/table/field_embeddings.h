@@ -8,7 +8,7 @@ namespace l0gm {
 
 // A table's interface: the concatenated embeddings of its fields, each of `width` dimensions, in the schema's order of fields,
 // then the target statistics, one dimension each, as they are.
-class FieldEmbeddings : public Encoder {
+class FieldEmbeddings : public Encoder, public FineUnits {
  public:
   FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width, StartDeviations start = {});
 
@@ -28,8 +28,10 @@ class FieldEmbeddings : public Encoder {
   InterfaceUnits units(UnitKind kind, Attach attach) const override;
   torch::Tensor fine_index(const Batch& batch, Attach attach) const override;
   torch::Tensor dimensions_of_fine_units(const torch::Tensor& open, Attach attach) const override;
-  std::vector<std::vector<int64_t>> columns_of_dimension() const override;
-  std::vector<std::string> column_names() const override;
+  const FineUnits* fine_units() const override { return this; }
+  // The columns of the user's data that each interface dimension is made from, by index into column_names().
+  std::vector<std::vector<int64_t>> columns_of_dimension() const;
+  std::vector<std::string> column_names() const;
   std::vector<int64_t> parameters_of_dimension() const override;
   int64_t parameters_of_terms(const std::vector<bool>& kept_fields) const;  // of the kept embedded fields, all dimensions
   void settle() override;

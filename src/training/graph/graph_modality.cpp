@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "data/graph/cache.h"
 #include "data/graph/source.h"
@@ -179,8 +180,14 @@ std::unique_ptr<Task> GraphModality::make_task(const std::shared_ptr<Dataset>& d
   const auto seed = static_cast<uint64_t>(config.train.seed);
   const torch::Dtype dtype = dtype_of(config.train.precision);
   if (predicts_links(config)) {
-    return std::make_unique<LinkTask>(graph, config.graph, config.link, config.train.batch, seed,
-                                      static_cast<uint64_t>(config.data.split.seed), std::move(model), machine.device, dtype);
+    auto task =
+        std::make_unique<LinkTask>(graph, config.graph, config.link, config.train.batch, seed,
+                                   static_cast<uint64_t>(config.data.split.seed), std::move(model), machine.device, dtype);
+    if (task->links_of_step() != config.train.batch) {
+      log_info(fmt::format("train.batch = {} would ask about all {} training links at once: a step takes {}", config.train.batch,
+                           task->split().train.size(), task->links_of_step()));
+    }
+    return task;
   }
   return std::make_unique<GraphTask>(graph, config.graph, config.train.batch, seed, std::move(model), machine.device, dtype);
 }

@@ -98,8 +98,7 @@ Predictions GraphRun::predict_on(const Graph& attributed, Split split) {
 
 Predictions GraphRun::predict(Split split) { return predict_on(raw(), split); }
 
-PerturbedPredictions GraphRun::predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) {
-  if (keep_file) throw UserError("--keep-perturbed writes tables; perturbed graphs are not written so far");
+PerturbedPredictions GraphRun::predict_perturbed(Split split, const Perturbation& perturbation, bool) {
   const Nodes perturbed = predicts_links() ? Nodes::all : Nodes::outside_training;
   const Graph copy = perturb_attributes(raw(), perturbation, static_cast<uint64_t>(config.train.seed), perturbed);
   return {predict_on(copy, split), hash_of_attributes(copy)};
@@ -109,7 +108,7 @@ GateReport GraphRun::gates(Split split) {
   GateReport report = report_gates(*this, [&] {
     c10::InferenceMode inference;
     const Graph scaled = scale_attributes(raw(), graph.scaling);
-    // The interface of links has all nodes, and hears training links alone.
+    // The interface of links has all nodes, and messages pass over training links alone.
     const Graph read = predicts_links() ? link_task(scaled, model)->messages() : scaled;
     const GraphTensors tensors(read, machine.device, dtype_of(config.train.precision));
     const auto batch =

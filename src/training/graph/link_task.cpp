@@ -8,7 +8,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "base/log.h"
 #include "base/random.h"
 #include "l0gm/error.h"
 #include "training/graph/graph_task.h"
@@ -18,8 +17,8 @@ namespace l0gm {
 namespace {
 
 // Numbers of their own for each purpose.
-constexpr uint64_t link_order_stream = 0x6c6f, link_negative_stream = 0x6c6e, link_drop_stream = 0x6c64, link_part_stream = 0x6c70,
-                   link_rank_stream = 0x6c72;
+constexpr uint64_t link_order_stream = 0x6c6f, link_negative_stream = 0x6c6e, link_drop_stream = 0x6c64,
+                   link_part_stream = 0x6c70, link_rank_stream = 0x6c72;
 
 constexpr int64_t elements_at_once = int64_t{1} << 24;  // of the interface's rows that a block of pairs reads
 
@@ -74,7 +73,6 @@ torch::Tensor score(Model& model, const GateState& state, const torch::Tensor& e
 int64_t links_of_a_step(int64_t batch, size_t links, bool passes) {
   const auto count = static_cast<int64_t>(links), quarter = std::max<int64_t>(1, count / 4);
   if (!passes || batch < count) return batch;
-  log_info(fmt::format("train.batch = {} would ask about all {} training links at once: a step takes {}", batch, count, quarter));
   return quarter;
 }
 
@@ -98,8 +96,9 @@ LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOp
       messages_(without_links(graph, held_out(split_))),
       training_negatives_(messages_),
       negatives_(graph),
+      links_of_step_(links_of_a_step(batch, split_.train.size(), passes_messages(*model))),
       numbers_(counted(split_.train.size())),
-      order_(numbers_, links_of_a_step(batch, split_.train.size(), passes_messages(*model)), mix_key(seed, link_order_stream)),
+      order_(numbers_, links_of_step_, mix_key(seed, link_order_stream)),
       model_(std::move(model)),
       tensors_(graph, device, dtype) {
   if (options.sampler != SamplerKind::full) {
@@ -111,7 +110,7 @@ LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOp
 const std::vector<Link>& LinkTask::links_in(Split split) const {
   if (split == Split::valid) return split_.valid;
   if (split == Split::test) return split_.test;
-  throw std::invalid_argument("training links cannot be evaluated: messages pass over them");
+  throw UserError("training links cannot be evaluated: messages pass over them");
 }
 
 std::shared_ptr<GraphBatch> LinkTask::batch_over(const std::shared_ptr<const MessageBlock>& block) const {
@@ -129,7 +128,8 @@ std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
   const size_t links = pairs.size();
   const auto block =
       passes_messages(*model_) ? block_without_links(messages_, pairs, options_.drop_edge, key(link_drop_stream)) : nullptr;
-  const std::vector<Link> drawn = training_negatives_.draw(static_cast<int64_t>(links) * link_.negatives, key(link_negative_stream));
+  const std::vector<Link> drawn =
+      training_negatives_.draw(static_cast<int64_t>(links) * link_.negatives, key(link_negative_stream));
   pairs.insert(pairs.end(), drawn.begin(), drawn.end());
   const std::shared_ptr<GraphBatch> batch = batch_over(block);
   batch->pairs = tensor_of(pairs.data(), static_cast<int64_t>(pairs.size()), tensors_.device());

@@ -14,7 +14,7 @@
 namespace l0gm {
 
 // Which pairs of nodes are linked. Messages pass over training links only, and in a training step not over those that the step is
-// asked about: what a pair is to be told by is never the link itself. Every layer sees the whole graph.
+// asked about: a pair is never scored with the help of its own link. Every layer sees the whole graph.
 class LinkTask : public Task {
  public:
   // `graph`: with scaled attributes; must outlive the task. `batch`: links of a step. Split and evaluation follow `split_seed`
@@ -29,6 +29,7 @@ class LinkTask : public Task {
   // Each link of the part against pairs of its own, which share a node with it.
   RankScores rank(Model& model, const GateState& state, Split split);
   int64_t class_count() const override { return 2; }
+  int64_t links_of_step() const { return links_of_step_; }  // fewer than asked for, where a step would leave no link for messages
 
   const LinkSplit& split() const { return split_; }
   const Graph& messages() const { return messages_; }  // the training links
@@ -46,6 +47,7 @@ class LinkTask : public Task {
   LinkSplit split_;
   Graph messages_;
   UnlinkedPairs training_negatives_, negatives_;
+  int64_t links_of_step_;
   std::vector<int64_t> numbers_;  // of the training links: what an epoch puts in order
   EpochOrder order_;
   std::shared_ptr<Model> model_;

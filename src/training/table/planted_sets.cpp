@@ -14,8 +14,8 @@ namespace {
 // Whether each column is open for each row: bool [rows, columns].
 torch::Tensor open_columns_by_row(TableRun& run, Split split) {
   const torch::Tensor gates = run.gates_by_row(split).gt(0).to(torch::kFloat32);
-  const auto columns = static_cast<int64_t>(run.model->encoder().column_names().size());
-  const auto read = run.model->encoder().columns_of_dimension();
+  const auto columns = static_cast<int64_t>(run.fields().column_names().size());
+  const auto read = run.fields().columns_of_dimension();
   torch::Tensor reads = at::zeros({gates.size(1), columns});
   for (size_t d = 0; d < read.size(); ++d) {
     for (const int64_t column : read[d]) reads[static_cast<int64_t>(d)][column] = 1;

@@ -55,8 +55,9 @@ TableRun::TableRun(const fs::path& path, const Machine& its_machine) : Run(Table
 
 const TableDataset& TableRun::dataset() {
   if (dataset_ == nullptr) {
-    dataset_ = std::make_shared<TableData>(load_table(config.data, config.train.seed));
-    require_unchanged(folder, table.files, dynamic_cast<const TableData&>(*dataset_).data.files);
+    auto read = std::make_shared<TableData>(load_table(config.data, config.train.seed));
+    require_unchanged(folder, table.files, read->data.files);
+    dataset_ = std::move(read);
   }
   return dynamic_cast<const TableData&>(*dataset_).data;
 }
@@ -123,8 +124,8 @@ torch::Tensor TableRun::share_of_dimension(Split split) {
 }
 
 std::optional<InputReport> TableRun::inputs(Split split) {
-  const auto read = model->encoder().columns_of_dimension();
-  const auto names = model->encoder().column_names();
+  const auto read = fields().columns_of_dimension();
+  const auto names = fields().column_names();
   const torch::Tensor shares = share_of_dimension(split).contiguous();
   std::vector<OpenInput> columns(names.size());
   for (size_t d = 0; d < read.size(); ++d) {

@@ -6,6 +6,7 @@
 #include "batches/table/table_batches.h"
 #include "data/table/encoded.h"
 #include "data/table/table_dataset.h"
+#include "encoders/table/field_embeddings.h"
 #include "training/run.h"
 #include "training/table/table_record.h"
 
@@ -20,12 +21,14 @@ class TableRun : public Run {
   Predictions predict(Split split) override;
   // The copy is written to RUN/perturbed/SPLIT-<condition>.csv and read back as any file is.
   PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) override;
+  bool keeps_perturbed_files() const override { return true; }
   GateReport gates(Split split) override;
   std::optional<InputReport> inputs(Split split) override;
   void add_figures(Split split, Evaluation& evaluation) override;
 
   const TableDataset& dataset();             // refused when its files have changed since training
   const EncodedTable& encoded(Split split);  // as in training: the statistics of training rows are out of fold
+  const FieldEmbeddings& fields() const { return dynamic_cast<const FieldEmbeddings&>(model->encoder()); }
   // What the interface of every row was multiplied with, [rows, width]: ones where nothing gates it.
   torch::Tensor gates_by_row(Split split);
 

@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "base/safetensors.h"
 #include "l0gm/error.h"
+#include "runtime/container.h"
 #include "support/temporary_folder.h"
-#include "training/average.h"
 
 namespace l0gm {
 namespace {
@@ -59,13 +59,46 @@ TEST(GraphFile, WhatIsReadIsWhatWasWritten) {
     const int64_t bytes = write_graph_model(path, header, *model);
     EXPECT_EQ(bytes, static_cast<int64_t>(std::filesystem::file_size(path)));
     const GraphFile file = read_graph_model(path);
-    EXPECT_TRUE(is_graph_model(path));
+    EXPECT_EQ(Container::kind_of(path), "graph");
+    EXPECT_EQ(file.tensors_sha256, Container::read(path).tensors_sha256());
     EXPECT_EQ(file.header.net.to_json(), header.net.to_json());
     EXPECT_EQ(file.header.inputs.to_json(), header.inputs.to_json());
     EXPECT_EQ(file.header.classes, header.classes);
     EXPECT_EQ(file.header.calibrator.to_json(), header.calibrator.to_json());
     EXPECT_EQ(file.header.about, header.about);
-    const TensorMap before = named(*model), after = named(*file.model);
+    const TensorMap before = model->state(), after = file.model->state();
+    ASSERT_EQ(before.size(), after.size());
+    for (const auto& [name, tensor] : before) EXPECT_TRUE(at::equal(tensor, after.at(name))) << name;
+  }
+}
+
+// A head that scores pairs of nodes.
+GraphHeader link_header(LinkScorer scorer, int64_t hidden) {
+  GraphHeader header = small_header(ConvolutionKind::gcn);
+  header.net.members = 1;
+  header.net.classes = 2;
+  header.net.scorer = scorer;
+  header.net.scorer_hidden = hidden;
+  header.classes = {"unlinked", "linked"};
+  return header;
+}
+
+TEST(GraphFile, ScorersOfPairsAreReadBack) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "m.l0gm";
+  for (const auto& [scorer, hidden] : {std::pair{LinkScorer::dot, 0}, {LinkScorer::mlp, 4}}) {
+    const GraphHeader header = link_header(scorer, hidden);
+    at::manual_seed(4);
+    const auto model = make_model(header.net);
+    int64_t parameters = 0;
+    for (const torch::Tensor& parameter : model->parameters()) parameters += parameter.numel();
+    EXPECT_EQ(header.net.numbers(), parameters);
+    write_graph_model(path, header, *model);
+    const GraphFile file = read_graph_model(path);
+    EXPECT_EQ(file.header.net.scorer, scorer);
+    EXPECT_EQ(file.header.net.scorer_hidden, hidden);
+    EXPECT_EQ(file.header.net.to_json(), header.net.to_json());
+    const TensorMap before = model->state(), after = file.model->state();
     ASSERT_EQ(before.size(), after.size());
     for (const auto& [name, tensor] : before) EXPECT_TRUE(at::equal(tensor, after.at(name))) << name;
   }
@@ -82,14 +115,14 @@ TEST(GraphFile, EveryDamageIsRefused) {
     bytes[i] = static_cast<char>(bytes[i] ^ (1 << (i % 8)));
     folder.write("bad.l0gm", bytes);
     EXPECT_THROW(read_graph_model(folder.path() / "bad.l0gm"), UserError) << "byte " << i;
-    is_graph_model(folder.path() / "bad.l0gm");
+    EXPECT_NO_THROW(Container::kind_of(folder.path() / "bad.l0gm"));
   }
   for (size_t size = 0; size < good.size(); size += 41) {
     folder.write("short.l0gm", good.substr(0, size));
     EXPECT_THROW(read_graph_model(folder.path() / "short.l0gm"), UserError) << size << " bytes";
-    EXPECT_FALSE(is_graph_model(folder.path() / "short.l0gm") && size < 100);
+    EXPECT_FALSE(Container::kind_of(folder.path() / "short.l0gm") == "graph" && size < 100);
   }
-  EXPECT_FALSE(is_graph_model(folder.path() / "nothing"));
+  EXPECT_EQ(Container::kind_of(folder.path() / "nothing"), "");
 }
 
 // A file with another manifest or other tensors, all hashes right.
@@ -120,8 +153,8 @@ TEST(GraphFile, ForgedManifestsAreRefusedBeforeTheyCostMemory) {
       {"'heads' are not", [](json& m, Tensors&) { m["net"]["layers"][1]["heads"] = {2, 2}; }},
       {"'heads' are not", [](json& m, Tensors&) { m["net"]["layers"][1]["heads"] = {3}; }},
       {"another shape", [](json&, Tensors& t) { t["encoder.residual0"].shape = {6, 5}; }},
-      {"not known", [](json& m, Tensors&) { m["net"]["kind"] = "tree"; }},
-      {"not known", [](json& m, Tensors&) { m["net"]["layers"][1]["norm"] = "odd"; }},
+      {"does not know", [](json& m, Tensors&) { m["net"]["kind"] = "tree"; }},
+      {"does not know", [](json& m, Tensors&) { m["net"]["layers"][1]["norm"] = "odd"; }},
       {"'strange'", [](json& m, Tensors&) { m["net"]["strange"] = 1; }},
       {"'strange'", [](json& m, Tensors&) { m["strange"] = 1; }},
       {"'strange'", [](json& m, Tensors&) { m["inputs"]["strange"] = 1; }},
@@ -151,6 +184,30 @@ TEST(GraphFile, ForgedManifestsAreRefusedBeforeTheyCostMemory) {
   std::vector<float> infinite(6, std::numeric_limits<float>::infinity());
   forge(path, bad, [&](json&, Tensors& t) { t["head.bias"].bytes = {reinterpret_cast<const char*>(infinite.data()), 24}; });
   EXPECT_NE(message_of<UserError>([&] { read_graph_model(bad); }).find("not finite"), std::string::npos);
+}
+
+TEST(GraphFile, ForgedScorersAreRefused) {
+  const TemporaryFolder folder;
+  const GraphHeader header = link_header(LinkScorer::mlp, 4);
+  const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
+  write_graph_model(path, header, *make_model(header.net));
+  using Tensors = std::map<std::string, TensorBytes>;
+  const std::vector<std::pair<std::string, std::function<void(json&, Tensors&)>>> forgeries = {
+      {"numbers, its net has", [](json& m, Tensors&) { m["net"].erase("scorer"); }},
+      {"numbers, its net has", [](json& m, Tensors&) { m["net"]["scorer"]["hidden"] = 131072; }},
+      {"numbers, its net has", [](json& m, Tensors&) { m["net"]["scorer"] = {{"kind", "dot"}, {"hidden", 0}}; }},
+      {"whole number", [](json& m, Tensors&) { m["net"]["scorer"]["hidden"] = 0; }},
+      {"whole number", [](json& m, Tensors&) { m["net"]["scorer"]["hidden"] = int64_t{1} << 40; }},
+      {"does not know", [](json& m, Tensors&) { m["net"]["scorer"]["kind"] = "tree"; }},
+      {"'strange'", [](json& m, Tensors&) { m["net"]["scorer"]["strange"] = 1; }},
+      {"wanted an object", [](json& m, Tensors&) { m["net"]["scorer"] = 3; }},
+      {"has 3 classes, wanted 2", [](json& m, Tensors&) { m["classes"] = {"a", "b", "c"}; }},
+  };
+  for (const auto& [words, change] : forgeries) {
+    forge(path, bad, change);
+    const std::string message = message_of<UserError>([&] { read_graph_model(bad); });
+    EXPECT_NE(message.find(words), std::string::npos) << words << ": " << message;
+  }
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compact/compact_run.h"
 #include "compact/tiny_graph.h"
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
@@ -24,8 +23,8 @@ std::vector<double> look_up(const CompactModel& model, const std::vector<std::st
 
 nlohmann::json write(const TrainedTinyGraph& trained, const std::string& nodes) {
   CompactOptions options;
-  options.nodes = nodes;
-  return compact_run(trained.run, trained.file, options);
+  options.lookup = nodes;
+  return trained.compact(options);
 }
 
 // Many classes against few channels: embeddings are narrower than logits; and the other way round.
@@ -58,10 +57,10 @@ TEST(NodeLookup, AnUnknownNodeGetsTheBaseRate) {
     const TrainedTinyGraph trained(assignments);
     write(trained, "test");
     const CompactModel model = CompactModel::load(trained.file);
-    const LoadedGraph run = load_graph_run(trained.run, one_thread_machine());
+    GraphRun run(trained.run, one_thread_machine());
     const double rows =
         static_cast<double>(std::accumulate(run.graph.class_rows.begin(), run.graph.class_rows.end(), int64_t{0}));
-    const Graph raw = load_run_graph(run);
+    const Graph& raw = run.raw();
     int64_t unseen = 0;
     const std::vector<double> p =
         look_up(model, {std::to_string(raw.train[0]), "nobody", "", std::to_string(raw.test[0])}, &unseen);
@@ -100,7 +99,7 @@ TEST(NodeLookup, ANetThatSaysSomethingElseIsFound) {
   NodeLookup lookup = make_node_lookup(trained, nodes);
   ASSERT_TRUE(lookup.folded);
   EXPECT_EQ(lookup.schema.fields[0].vocabulary, (std::vector<std::string>{"5", "3", "200"}));
-  const std::vector<double> wanted = trained.probabilities(nodes, true);
+  const std::vector<double> wanted = trained.probabilities(nodes, Precision::float64);
   const auto gap = [&] {
     double largest = 0;
     for (int32_t i = 0; i < 3; ++i) {

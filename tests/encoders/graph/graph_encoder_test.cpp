@@ -112,7 +112,7 @@ TEST(GraphEncoder, UnitsCostsAndNames) {
   EXPECT_EQ(fine.cost.size(0), 6);
   EXPECT_TRUE(encoder->make_sites(gate_of(UnitKind::dimension)).empty());
   EXPECT_TRUE(encoder->make_sites(gate_of(UnitKind::group)).empty());
-  EXPECT_FALSE(encoder->has_units_of_examples(UnitKind::fine));
+  EXPECT_EQ(encoder->fine_units(), nullptr);
 }
 
 TEST(GraphEncoder, FineUnitsAreChannelsOfEveryLayerAndCostTheWidthTogether) {

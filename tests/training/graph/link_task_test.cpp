@@ -46,7 +46,7 @@ class LinkTasks : public testing::Test {
  protected:
   LinkTasks() {
     at::set_num_threads(1);
-    options_.model.name = ModelName::gcn;
+    options_.model.name = "gcn";
     options_.model.hidden = 16;
     options_.model.dropout = options_.model.interface_dropout = 0;
     options_.graph.task = GraphTaskKind::links;
@@ -196,10 +196,10 @@ TEST_F(LinkTasks, SplitAndEvaluationFollowTheSplitSeedAlone) {
   make(graph, 40, 0, 5);
   const auto test = task_->split().test;
   const auto model = model_;
-  const Predictions first = task_->predict(*model, {}, "test");
+  const Predictions first = task_->predict(*model, {}, Split::test);
   make(graph, 40, 1, 5);
   EXPECT_EQ(test, task_->split().test);
-  EXPECT_EQ(first.probabilities, task_->predict(*model, {}, "test").probabilities);
+  EXPECT_EQ(first.probabilities, task_->predict(*model, {}, Split::test).probabilities);
   make(graph, 40, 0, 6);
   EXPECT_NE(test, task_->split().test);
 }
@@ -207,7 +207,7 @@ TEST_F(LinkTasks, SplitAndEvaluationFollowTheSplitSeedAlone) {
 TEST_F(LinkTasks, PredictionsAreOfLinksAndAsManyOthers) {
   const Graph graph = random_graph();
   make(graph, 40);
-  const Predictions found = task_->predict(*model_, {}, "valid");
+  const Predictions found = task_->predict(*model_, {}, Split::valid);
   check_predictions(found);
   const auto links = static_cast<int64_t>(task_->split().valid.size());
   EXPECT_EQ(found.classes, (std::vector<std::string>{"unlinked", "linked"}));
@@ -216,9 +216,9 @@ TEST_F(LinkTasks, PredictionsAreOfLinksAndAsManyOthers) {
     EXPECT_EQ(found.rows[static_cast<size_t>(i)], i);
     EXPECT_EQ(found.labels[static_cast<size_t>(i)], i < links ? 1 : 0);
   }
-  EXPECT_EQ(task_->predict(*model_, {}, "test").size(), 2 * static_cast<int64_t>(task_->split().test.size()));
-  EXPECT_NE(found.probabilities, task_->predict(*model_, {}, "test").probabilities);
-  EXPECT_THROW(task_->predict(*model_, {}, "train"), std::invalid_argument);
+  EXPECT_EQ(task_->predict(*model_, {}, Split::test).size(), 2 * static_cast<int64_t>(task_->split().test.size()));
+  EXPECT_NE(found.probabilities, task_->predict(*model_, {}, Split::test).probabilities);
+  EXPECT_THROW(task_->predict(*model_, {}, Split::train), std::invalid_argument);
 }
 
 // Wide enough that pairs are scored in several blocks, against all at once over the training graph.
@@ -227,7 +227,7 @@ TEST_F(LinkTasks, BlocksOfPairsMakeNoDifference) {
   options_.graph.last_width = 16384;  // 1,024 pairs at a time
   options_.link.scorer = LinkScorer::dot;
   make(graph, 1000);
-  const Predictions found = task_->predict(*model_, {}, "test");
+  const Predictions found = task_->predict(*model_, {}, Split::test);
   ASSERT_GT(found.size(), 2000);
   const auto& test = task_->split().test;
   std::vector<Link> held_out = task_->split().valid;
@@ -254,9 +254,9 @@ TEST_F(LinkTasks, BatchNormIsMeasuredOverTheTrainingGraph) {
   const torch::Tensor mean = model_->named_parameters()["encoder.norm1.mean"];
   ASSERT_TRUE(mean.defined());
   EXPECT_EQ(mean.abs().max().item<double>(), 0);
-  const Predictions found = task_->predict(*model_, {}, "test");
+  const Predictions found = task_->predict(*model_, {}, Split::test);
   EXPECT_GT(mean.abs().max().item<double>(), 0);
-  EXPECT_EQ(found.probabilities, task_->predict(*model_, {}, "test").probabilities);
+  EXPECT_EQ(found.probabilities, task_->predict(*model_, {}, Split::test).probabilities);
 }
 
 TEST_F(LinkTasks, GatesActOnNodes) {
@@ -268,16 +268,16 @@ TEST_F(LinkTasks, GatesActOnNodes) {
   EXPECT_EQ(model_->forward(*given, pass).sizes(), (std::vector<int64_t>{80, 1, 1}));
   ASSERT_NE(pass.interface_record(), nullptr);
   EXPECT_EQ(pass.interface_record()->gated.value.sizes(), (std::vector<int64_t>{60, 16}));
-  check_predictions(task_->predict(*model_, {}, "valid"));
+  check_predictions(task_->predict(*model_, {}, Split::valid));
 }
 
 TEST_F(LinkTasks, AnMlpHearsNobodyAndMayBeAskedAboutAllAtOnce) {
   const Graph graph = random_graph();
-  options_.model.name = ModelName::mlp;
+  options_.model.name = "mlp";
   make(graph, 100000);
   EXPECT_EQ(task_->steps_per_epoch(), 1);
   EXPECT_TRUE(batch(0, 0)->blocks.empty());
-  check_predictions(task_->predict(*model_, {}, "test"));
+  check_predictions(task_->predict(*model_, {}, Split::test));
 }
 
 TEST_F(LinkTasks, AStepAsksAboutAQuarterOfTheLinksAtMostWhereItWouldAskAboutAll) {
@@ -309,22 +309,22 @@ TEST_F(LinkTasks, NothingIsLearnedOfARandomGraph) {
   make(graph, 500);
   ASSERT_GT(task_->split().test.size(), 1200U);
   train(40, 0.01);
-  EXPECT_NEAR(auc(task_->predict(*model_, {}, "test")), 0.5, 0.05);
-  EXPECT_NEAR(task_->rank(*model_, {}, "test").hits_50, 0.5, 0.05);
+  EXPECT_NEAR(auc(task_->predict(*model_, {}, Split::test)), 0.5, 0.05);
+  EXPECT_NEAR(task_->rank(*model_, {}, Split::test).hits_50, 0.5, 0.05);
 }
 
 TEST_F(LinkTasks, CommunitiesAreLearnedFromStructureAlone) {
   const Graph graph = make_graph(240, 8, 0.4, 0.01, 12);
   options_.model.hidden = 32;
   make(graph, 250);
-  const RankScores before = task_->rank(*model_, {}, "test");
+  const RankScores before = task_->rank(*model_, {}, Split::test);
   train(20, 0.01);
-  EXPECT_GT(auc(task_->predict(*model_, {}, "test")), 0.8);
-  const RankScores after = task_->rank(*model_, {}, "test");
+  EXPECT_GT(auc(task_->predict(*model_, {}, Split::test)), 0.8);
+  const RankScores after = task_->rank(*model_, {}, Split::test);
   EXPECT_GT(after.mrr, 0.1) << "by chance: .05";
   EXPECT_GT(after.hits_50, before.hits_50);
   EXPECT_LE(after.hits_1, after.hits_10);
-  EXPECT_EQ(task_->rank(*model_, {}, "test").mrr, after.mrr) << "against the same pairs every time";
+  EXPECT_EQ(task_->rank(*model_, {}, Split::test).mrr, after.mrr) << "against the same pairs every time";
 }
 
 }  // namespace

@@ -27,20 +27,20 @@ using testing_tools::Watcher;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class TableRun : public testing::Test {
+class TableRuns : public testing::Test {
  protected:
-  LoadedTable trained(const std::vector<std::string>& assignments, const std::string& name = "run") {
+  TableRun trained(const std::vector<std::string>& assignments, const std::string& name = "run") {
     train(tiny_config(assignments), out(name));
-    return load_table_run(out(name), one_thread());
+    return TableRun(out(name), one_thread());
   }
   fs::path out(const std::string& name = "run") const { return folder_.path() / name; }
   TemporaryFolder folder_;
 };
 
 // Open units by the run's own state, as eval reports them.
-int64_t open_units(const LoadedTable& run) { return gate_figures(run.model->sites(), run.gate_state).open_units; }
+int64_t open_units(const TableRun& run) { return gate_figures(run.model->sites(), run.gate_state).open_units; }
 
-TEST_F(TableRun, LeavesACompleteFolder) {
+TEST_F(TableRuns, LeavesACompleteFolder) {
   Watcher watcher;
   ASSERT_TRUE(train(tiny_config({"gate.target_active=0.25"}), out(), watcher));
   EXPECT_EQ(watcher.steps.size(), 36u);
@@ -63,7 +63,7 @@ TEST_F(TableRun, LeavesACompleteFolder) {
   EXPECT_EQ(read_predictions(out() / "predictions/valid.csv").size(), 120);
 }
 
-TEST_F(TableRun, MetricsHaveExactlyTheKeysOfTheContract) {
+TEST_F(TableRuns, MetricsHaveExactlyTheKeysOfTheContract) {
   train(tiny_config({"gate.target_active=0.25"}), out());
   const auto lines = metrics_of(out());
   ASSERT_EQ(lines.size(), 6u);
@@ -86,7 +86,7 @@ TEST_F(TableRun, MetricsHaveExactlyTheKeysOfTheContract) {
   EXPECT_EQ(lines[5]["active_fraction"], 0.25);
 }
 
-TEST_F(TableRun, OneSeedOneResult) {
+TEST_F(TableRuns, OneSeedOneResult) {
   const std::vector<std::string> wanted = {"gate.target_active=0.25", "train.class_weights=balanced",
                                            "train.label_smoothing=0.1"};
   train(tiny_config(wanted), out("first"));
@@ -101,19 +101,19 @@ TEST_F(TableRun, OneSeedOneResult) {
   }
 }
 
-TEST_F(TableRun, ALearningRateThatExplodesIsTheUsersMistake) {
+TEST_F(TableRuns, ALearningRateThatExplodesIsTheUsersMistake) {
   for (const char* batch : {"train.batch=64", "train.batch=1000"}) {  // within an epoch, and with one step an epoch
     const std::string message = message_of<UserError>(
         [&] { train(tiny_config({"train.lr=1e30", "train.clip=0", "train.epochs=12", batch}), out(batch)); });
     EXPECT_TRUE(contains(message, "training stopped at step")) << message;
     EXPECT_TRUE(contains(message, "Lower train.lr (now 1e+30)")) << message;
     EXPECT_FALSE(fs::exists(out(batch) / "checkpoint/best.safetensors"));
-    EXPECT_THROW(load_table_run(out(batch), one_thread()), UserError);
+    EXPECT_THROW(TableRun(out(batch), one_thread()), UserError);
   }
 }
 
-TEST_F(TableRun, WithoutAGateItIsDense) {
-  const LoadedTable run = trained({"gate.unit=none"});
+TEST_F(TableRuns, WithoutAGateItIsDense) {
+  TableRun run = trained({"gate.unit=none"});
   EXPECT_TRUE(run.model->sites().empty());
   EXPECT_EQ(run.model->parameter_count(), [&] {
     int64_t count = 0;
@@ -127,11 +127,11 @@ TEST_F(TableRun, WithoutAGateItIsDense) {
   }
 }
 
-TEST_F(TableRun, TargetsAreMetExactly) {
-  const LoadedTable by_dimension = trained({"gate.target_active=0.25"}, "dimension");
+TEST_F(TableRuns, TargetsAreMetExactly) {
+  TableRun by_dimension = trained({"gate.target_active=0.25"}, "dimension");
   EXPECT_EQ(by_dimension.model->sites()[0]->gate->units(), 120);
   EXPECT_EQ(open_units(by_dimension), 30);
-  const LoadedTable by_group = trained({"gate.target_active=0.2", "gate.unit=group"}, "group");
+  TableRun by_group = trained({"gate.target_active=0.2", "gate.unit=group"}, "group");
   EXPECT_EQ(by_group.model->sites()[0]->gate->units(), 30);
   EXPECT_EQ(open_units(by_group), 6);
   EXPECT_EQ(open_units(trained({"gate.k=7"}, "k")), 7);
@@ -139,24 +139,24 @@ TEST_F(TableRun, TargetsAreMetExactly) {
   EXPECT_EQ(open_units(trained({"gate.target_active=1"}, "all")), 120);
 }
 
-TEST_F(TableRun, StaticMasksKeepTheirSize) {
+TEST_F(TableRuns, StaticMasksKeepTheirSize) {
   for (const char* by : {"gradient", "magnitude", "random"}) {
-    const LoadedTable run = trained({"gate.logits=static", "gate.target_active=0.25", std::string("gate.static_by=") + by}, by);
+    TableRun run = trained({"gate.logits=static", "gate.target_active=0.25", std::string("gate.static_by=") + by}, by);
     EXPECT_EQ(open_units(run), 30) << by;
     for (const auto& line : metrics_of(out(by))) EXPECT_EQ(line["active_fraction"], line["phase"] == "warmup" ? 1 : 0.25) << by;
   }
 }
 
-TEST_F(TableRun, MoreUnitsThanThereAreIsRefused) {
+TEST_F(TableRuns, MoreUnitsThanThereAreIsRefused) {
   const std::string message = message_of<UserError>([&] { train(tiny_config({"gate.k=121"}), out()); });
   EXPECT_TRUE(contains(message, "gate.k = 121 but there are only 120 units")) << message;
 }
 
-TEST_F(TableRun, AHigherPriceOpensNoMore) {
+TEST_F(TableRuns, AHigherPriceOpensNoMore) {
   int64_t before = 121;
   std::vector<int64_t> opened;
   for (const char* price : {"0", "0.003", "0.01", "0.03", "1"}) {
-    const LoadedTable run = trained({std::string("gate.lambda=") + price, "train.epochs=25", "train.gate_lr=0.2"}, price);
+    TableRun run = trained({std::string("gate.lambda=") + price, "train.epochs=25", "train.gate_lr=0.2"}, price);
     opened.push_back(open_units(run));
     EXPECT_LE(opened.back(), before) << price;
     before = opened.back();
@@ -166,13 +166,13 @@ TEST_F(TableRun, AHigherPriceOpensNoMore) {
   EXPECT_GE(opened.back(), 1);
 }
 
-TEST_F(TableRun, TopKHoldsWithoutASchedule) {
-  const LoadedTable run = trained({"gate.k=9", "schedule.kind=none"});
+TEST_F(TableRuns, TopKHoldsWithoutASchedule) {
+  TableRun run = trained({"gate.k=9", "schedule.kind=none"});
   EXPECT_EQ(metrics_of(out()).back()["active_fraction"], 9.0 / 120);
   EXPECT_EQ(open_units(run), 9);  // what is served is what was judged
 }
 
-TEST_F(TableRun, WithoutAScheduleTheLastTwoFifthsAreSelectedFrom) {
+TEST_F(TableRuns, WithoutAScheduleTheLastTwoFifthsAreSelectedFrom) {
   Watcher watcher;
   train(tiny_config({"gate.lambda=0.001", "schedule.kind=none", "train.epochs=10"}), out(), watcher);
   for (const EpochRecord& epoch : watcher.epochs) {
@@ -187,17 +187,17 @@ using Settings = std::vector<std::string>;
 
 // Everything that can be switched on finishes and gives probabilities, and the stored predictions are those of the stored
 // weights.
-class Variants : public TableRun {
+class Variants : public TableRuns {
  protected:
   void finish(const std::vector<Settings>& variants) {
     for (const Settings& settings : variants) {
       const std::string name = join(settings, " ");
       SCOPED_TRACE(name);
-      LoadedTable run = trained(settings, name);
+      TableRun run = trained(settings, name);
       const Predictions valid = read_predictions(out(name) / "predictions/valid.csv");
       EXPECT_NO_THROW(check_predictions(valid));
       EXPECT_EQ(valid.size(), 120);
-      const EncodedTable rows = load_split(run, "valid");
+      const EncodedTable rows = run.encoded(Split::valid);
       const TableTensors tensors(rows, torch::kCPU, dtype_of(run.config.train.precision));
       const Predictions again = predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes);
       EXPECT_EQ(again.rows, valid.rows);
@@ -264,7 +264,7 @@ TEST_F(Variants, HeadsAndCalibrators) {
           {"train.calibrator=none"}});
 }
 
-TEST_F(TableRun, SwitchesChangeTheResult) {
+TEST_F(TableRuns, SwitchesChangeTheResult) {
   train(tiny_config({"gate.lambda=0.01"}), out("plain"));
   const auto plain = result_of(out("plain"));
   for (const char* change :
@@ -275,7 +275,7 @@ TEST_F(TableRun, SwitchesChangeTheResult) {
   }
 }
 
-TEST_F(TableRun, BalancedWeightsLiftTheRareClass) {
+TEST_F(TableRuns, BalancedWeightsLiftTheRareClass) {
   std::string text = "x,y\n";  // 1 in 10, and hard to tell
   for (int i = 0; i < 800; ++i)
     text += std::to_string(i * 37 % 101 + (i % 10 == 0 ? 30 : 0)) + "," + (i % 10 == 0 ? "rare" : "usual") + "\n";
@@ -295,7 +295,7 @@ TEST_F(TableRun, BalancedWeightsLiftTheRareClass) {
   EXPECT_GT(mean[1], 0.35);
 }
 
-TEST_F(TableRun, ManyClasses) {
+TEST_F(TableRuns, ManyClasses) {
   std::string text = "x,z,y\n";
   for (int i = 0; i < 300; ++i)
     text += std::to_string(i % 3) + "," + std::to_string(i * 7 % 50) + ",class " + std::to_string(i % 3) + "\n";
@@ -313,7 +313,7 @@ TEST_F(TableRun, ManyClasses) {
   EXPECT_EQ(right, valid.size());  // x tells the class
 }
 
-TEST_F(TableRun, RefusedTogether) {
+TEST_F(TableRuns, RefusedTogether) {
   const auto refusal = [&](const Settings& settings) {
     return message_of<UserError>([&] { train(tiny_config(settings), out()); });
   };
@@ -321,14 +321,26 @@ TEST_F(TableRun, RefusedTogether) {
   EXPECT_TRUE(contains(refusal({"train.epochs=1", "train.batch=1000"}), "leave none for hardening"));
 }
 
-TEST_F(TableRun, ARefusedConfigLeavesNoRunBehind) {
+TEST_F(TableRuns, ARefusedConfigLeavesNoRunBehind) {
   EXPECT_THROW(train(tiny_config({"gate.k=121"}), out()), UserError);
   EXPECT_NO_THROW(train(tiny_config({"gate.k=12"}), out()));  // the same folder, once the mistake is mended
 }
 
-TEST_F(TableRun, DamagedRunsAreRefused) {
+TEST_F(TableRuns, ChangedDataIsRefusedAsOftenAsItIsAskedFor) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 300; ++i) text += std::to_string(i * 37 % 101) + (i * 37 % 101 > 50 ? ",yes\n" : ",no\n");
+  const std::string file = "data.train=" + folder_.write("t.csv", text).string();
+  TableRun run = trained({"data.source=csv", file, "data.label=y", "gate.unit=none", "train.epochs=1"});
+  folder_.write("t.csv", text + "7,no\n");
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(contains(message_of<UserError>([&] { run.dataset(); }), "has changed since")) << again;
+    EXPECT_TRUE(contains(message_of<UserError>([&] { run.predict(Split::test); }), "has changed since")) << again;
+  }
+}
+
+TEST_F(TableRuns, DamagedRunsAreRefused) {
   train(tiny_config({"gate.target_active=0.25"}), out());
-  const auto refusal = [&] { return message_of<UserError>([&] { load_table_run(out(), one_thread()); }); };
+  const auto refusal = [&] { return message_of<UserError>([&] { TableRun(out(), one_thread()); }); };
   for (const char* name : {"checkpoint/best.safetensors", "schema.json", "config.toml"}) {
     const std::string good = read_file(out() / name);
     for (const double share : {0.0, 0.02, 0.5, 0.99}) {
@@ -349,12 +361,12 @@ TEST_F(TableRun, DamagedRunsAreRefused) {
   }
 }
 
-TEST_F(TableRun, AnotherRunsWeightsAreRefused) {
+TEST_F(TableRuns, AnotherRunsWeightsAreRefused) {
   train(tiny_config({"gate.target_active=0.25"}), out("first"));
   train(tiny_config({"gate.target_active=0.25", "model.hidden=8"}), out("second"));
   fs::copy_file(out("first") / "checkpoint/best.safetensors", out("second") / "checkpoint/best.safetensors",
                 fs::copy_options::overwrite_existing);
-  EXPECT_TRUE(contains(message_of<UserError>([&] { load_table_run(out("second"), one_thread()); }), "another model"));
+  EXPECT_TRUE(contains(message_of<UserError>([&] { TableRun(out("second"), one_thread()); }), "another model"));
 }
 
 }  // namespace

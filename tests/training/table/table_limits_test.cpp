@@ -26,35 +26,35 @@ Settings with(Settings settings, const Settings& further) {
 }
 
 // A run to its end, every loss on the way a number; loaded again.
-LoadedTable finished(const Config& config, const fs::path& out) {
+TableRun finished(const Config& config, const fs::path& out) {
   Watcher watcher;
   EXPECT_TRUE(train(config, out, watcher));
   EXPECT_FALSE(watcher.losses.empty());
   for (size_t i = 0; i < watcher.losses.size(); ++i) EXPECT_TRUE(std::isfinite(watcher.losses[i])) << "step " << watcher.steps[i];
   for (const EpochRecord& epoch : watcher.epochs) EXPECT_TRUE(std::isfinite(epoch.valid_nll)) << "epoch " << epoch.epoch;
-  return load_table_run(out, one_thread());
+  return TableRun(out, one_thread());
 }
 
-Predictions predicted(const LoadedTable& run, const std::string& split) {
-  const TableTensors rows(load_split(run, split), torch::kCPU, dtype_of(run.config.train.precision));
+Predictions predicted(TableRun& run, Split split) {
+  const TableTensors rows(run.encoded(split), torch::kCPU, dtype_of(run.config.train.precision));
   const Predictions predictions = predict_table(*run.model, run.gate_state, rows, run.table.schema.classes);
-  EXPECT_NO_THROW(check_predictions(predictions)) << split;
-  EXPECT_NO_THROW(check_predictions(run.calibrator.apply(predictions))) << split << ", calibrated";
+  EXPECT_NO_THROW(check_predictions(predictions)) << name_of_enum(split);
+  EXPECT_NO_THROW(check_predictions(run.calibrator.apply(predictions))) << name_of_enum(split) << ", calibrated";
   return predictions;
 }
 
-void expect_the_same_after_reload(const LoadedTable& run) {
-  const Predictions stored = read_predictions(run.folder.predictions("valid")), again = predicted(run, "valid");
+void expect_the_same_after_reload(TableRun& run) {
+  const Predictions stored = read_predictions(run.folder.predictions(Split::valid)), again = predicted(run, Split::valid);
   EXPECT_GT(stored.size(), 0);
   EXPECT_EQ(again.rows, stored.rows);
   EXPECT_EQ(again.labels, stored.labels);
   EXPECT_EQ(again.probabilities, stored.probabilities);
 }
 
-GateFigures figures_of(const LoadedTable& run) { return gate_figures(run.model->sites(), run.gate_state); }
+GateFigures figures_of(const TableRun& run) { return gate_figures(run.model->sites(), run.gate_state); }
 
 // What the shares of the classes among training rows would score.
-double base_rate_nll(const LoadedTable& run, const Predictions& predictions) {
+double base_rate_nll(const TableRun& run, const Predictions& predictions) {
   const std::vector<int64_t>& rows = run.table.schema.class_rows;
   const auto total = static_cast<double>(std::accumulate(rows.begin(), rows.end(), int64_t{0}));
   double sum = 0;
@@ -64,7 +64,7 @@ double base_rate_nll(const LoadedTable& run, const Predictions& predictions) {
 
 class TableLimits : public testing::Test {
  protected:
-  LoadedTable run_on(const std::string& csv, const Settings& settings, const std::string& name = "run") const {
+  TableRun run_on(const std::string& csv, const Settings& settings, const std::string& name = "run") const {
     const fs::path file = folder_.write(name + ".csv", csv);
     return finished(tiny_config(with({"data.source=csv", "data.train=" + file.string(), "data.label=y"}, settings)),
                     folder_.path() / name);
@@ -92,15 +92,15 @@ TEST_F(TableLimits, AThousandColumns) {
   const std::string csv = wide_table(1000, 200);
   for (const char* model : {"mlp", "deepfm"}) {  // deepfm: half a million pairs
     SCOPED_TRACE(model);
-    const LoadedTable run = run_on(csv,
-                                   {std::string("model.name=") + model, "model.width=1", "model.hidden=8", "train.epochs=2",
-                                    "gate.target_active=0.1"},
-                                   model);
+    TableRun run = run_on(csv,
+                          {std::string("model.name=") + model, "model.width=1", "model.hidden=8", "train.epochs=2",
+                           "gate.target_active=0.1"},
+                          model);
     EXPECT_EQ(run.table.schema.columns.size(), 1000u);
     EXPECT_EQ(run.model->encoder().width(), 1000);
     EXPECT_EQ(figures_of(run).open_units, 100);
     expect_the_same_after_reload(run);
-    EXPECT_EQ(predicted(run, "test").size(), 40);
+    EXPECT_EQ(predicted(run, Split::test).size(), 40);
   }
 }
 
@@ -114,14 +114,14 @@ TEST_F(TableLimits, TwentyThousandIdentifiersInBuckets) {
     csv += "user-" + std::to_string(i * 7919) + "," + std::to_string(x) +
            (random.uniform() < 1 / (1 + std::exp(-3 * x)) ? ",1\n" : ",0\n");
   }
-  const LoadedTable run = run_on(csv, {"columns.id.hash_buckets=4096", "train.batch=512", "train.epochs=3", "train.lr=0.01"});
+  TableRun run = run_on(csv, {"columns.id.hash_buckets=4096", "train.batch=512", "train.epochs=3", "train.lr=0.01"});
   ASSERT_EQ(run.table.schema.fields.size(), 2u);
   EXPECT_EQ(run.table.schema.fields[0].kind, FieldKind::hashed);
   EXPECT_EQ(run.table.schema.fields[0].rows(), 4097);
   expect_the_same_after_reload(run);
-  for (const char* split : {"valid", "test"}) {  // whose identifiers are all new
+  for (const Split split : {Split::valid, Split::test}) {  // whose identifiers are all new
     const Predictions predictions = predicted(run, split);
-    EXPECT_LT(nll(predictions), 0.8 * base_rate_nll(run, predictions)) << split;
+    EXPECT_LT(nll(predictions), 0.8 * base_rate_nll(run, predictions)) << name_of_enum(split);
   }
 }
 
@@ -147,10 +147,10 @@ TEST_F(TableLimits, TrainingBeginsAtTheShareOfARareClass) {
   const Settings slow = {"data.split.column=part", "train.batch=512", "train.epochs=1", "train.lr=1e-6", "train.gate_lr=1e-6"};
   for (const char* model : {"mlp", "linear", "deepfm", "xdeepfm"}) {
     SCOPED_TRACE(model);
-    const LoadedTable run = run_on(csv, with(slow, {std::string("model.name=") + model, "cin.maps=[4, 4]"}), model);
+    TableRun run = run_on(csv, with(slow, {std::string("model.name=") + model, "cin.maps=[4, 4]"}), model);
     ASSERT_EQ(run.table.schema.class_rows, (std::vector<int64_t>{10000, 1}));
     expect_the_same_after_reload(run);
-    const double mean = mean_of_the_rare_class(predicted(run, "valid")), share = 1.0 / 10001;
+    const double mean = mean_of_the_rare_class(predicted(run, Split::valid)), share = 1.0 / 10001;
     EXPECT_GT(mean, share / 5);
     EXPECT_LT(mean, share * 5);
   }
@@ -164,10 +164,9 @@ TEST_F(TableLimits, ARareClassIsTrainedOn) {
                                           {"table.statistics=pairs", "train.epochs=2"}};
   for (size_t i = 0; i < variants.size(); ++i) {
     SCOPED_TRACE(variants[i][0]);
-    const LoadedTable run =
-        run_on(csv, with({"data.split.column=part", "train.batch=512"}, variants[i]), "run" + std::to_string(i));
+    TableRun run = run_on(csv, with({"data.split.column=part", "train.batch=512"}, variants[i]), "run" + std::to_string(i));
     expect_the_same_after_reload(run);
-    const Predictions valid = predicted(run, "valid");
+    const Predictions valid = predicted(run, Split::valid);
     EXPECT_EQ(valid.size(), 10001);
     EXPECT_TRUE(std::isfinite(nll(valid)));
     const double mean = mean_of_the_rare_class(valid);
@@ -193,8 +192,8 @@ std::string changing_table(bool with_late) {
 
 TEST_F(TableLimits, AColumnThatIsEmptyInTrainingIsLeftOutWhateverItsType) {
   const Settings settings = {"data.split.column=part", "train.lr=0.02", "gate.lambda=0.001"};
-  const LoadedTable without = run_on(changing_table(false), settings, "without");
-  const Predictions wanted = predicted(without, "test");
+  TableRun without = run_on(changing_table(false), settings, "without");
+  const Predictions wanted = predicted(without, Split::test);
   const std::vector<Settings> variants = {{},
                                           {"columns.late.type=numeric"},
                                           {"columns.late.type=categorical"},
@@ -203,12 +202,12 @@ TEST_F(TableLimits, AColumnThatIsEmptyInTrainingIsLeftOutWhateverItsType) {
                                           {"columns.late.encoding=periodic"}};
   for (size_t i = 0; i < variants.size(); ++i) {
     SCOPED_TRACE(variants[i].empty() ? "inferred" : variants[i][0]);
-    const LoadedTable run = run_on(changing_table(true), with(settings, variants[i]), "run" + std::to_string(i));
+    TableRun run = run_on(changing_table(true), with(settings, variants[i]), "run" + std::to_string(i));
     std::vector<std::string> names;
     for (const Column& column : run.table.schema.columns) names.push_back(column.name);
     EXPECT_EQ(names, (std::vector<std::string>{"x", "early"}));
     expect_the_same_after_reload(run);
-    const Predictions test = predicted(run, "test");
+    const Predictions test = predicted(run, Split::test);
     EXPECT_EQ(test.size(), 60);
     EXPECT_EQ(test.probabilities, wanted.probabilities) << "it has no say";
   }
@@ -218,11 +217,11 @@ TEST_F(TableLimits, AColumnThatIsEmptyInTrainingIsLeftOutWhateverItsType) {
 TEST_F(TableLimits, AColumnThatIsEmptyInTheTestStillLeavesSensiblePredictions) {
   for (const char* encoding : {"piecewise", "plain", "periodic"}) {
     SCOPED_TRACE(encoding);
-    const LoadedTable run = run_on(changing_table(false),
-                                   {"data.split.column=part", "train.lr=0.02", "train.epochs=20", "gate.unit=none",
-                                    std::string("columns.early.encoding=") + encoding},
-                                   encoding);
-    const Predictions test = predicted(run, "test");
+    TableRun run = run_on(changing_table(false),
+                          {"data.split.column=part", "train.lr=0.02", "train.epochs=20", "gate.unit=none",
+                           std::string("columns.early.encoding=") + encoding},
+                          encoding);
+    const Predictions test = predicted(run, Split::test);
     EXPECT_LT(nll(test), 0.8 * base_rate_nll(run, test));
   }
 }
@@ -234,9 +233,9 @@ TEST_F(TableLimits, StaticMasksOfFineUnitsLeaveOutWhatNoTrainingRowHas) {
     for (const char* attach : {"interface", "input"}) {
       const std::string name = std::string(by) + "-" + attach;
       SCOPED_TRACE(name);
-      const LoadedTable run = finished(tiny_config({"gate.unit=fine", "gate.logits=static", "gate.k=50", "schedule.warmup=0.4",
-                                                    std::string("gate.static_by=") + by, std::string("gate.attach=") + attach}),
-                                       folder_.path() / name);
+      TableRun run = finished(tiny_config({"gate.unit=fine", "gate.logits=static", "gate.k=50", "schedule.warmup=0.4",
+                                           std::string("gate.static_by=") + by, std::string("gate.attach=") + attach}),
+                              folder_.path() / name);
       expect_the_same_after_reload(run);
       ASSERT_EQ(figures_of(run).open_units, 50);
       const GateSite& site = *run.model->sites()[0];
@@ -267,9 +266,9 @@ TEST_P(EveryModel, TrainsAndReloadsWithEveryUnitAtEveryPlace) {
     for (const std::string attach : {"interface", "input"}) {
       const std::string name = unit + "-" + attach;
       SCOPED_TRACE(name);
-      const LoadedTable run = finished(tiny_config(with(model(), {"gate.unit=" + unit, "gate.attach=" + attach,
-                                                                  "gate.target_active=0.5", "train.epochs=2"})),
-                                       out(name));
+      TableRun run = finished(tiny_config(with(model(), {"gate.unit=" + unit, "gate.attach=" + attach, "gate.target_active=0.5",
+                                                         "train.epochs=2"})),
+                              out(name));
       expect_the_same_after_reload(run);
       ASSERT_EQ(run.model->sites().size(), 1u);
       EXPECT_EQ(run.model->sites()[0]->name, attach);
@@ -290,15 +289,15 @@ TEST_P(EveryModel, LearnsThreeClassesWithThreeMembers) {
                              "data.label=y",    "model.members=3",
                              "train.lr=0.03",   "train.epochs=20",
                              "train.ema=0",     "gate.lambda=0.0001"};
-  const LoadedTable run = finished(tiny_config(with(model(), settings)), out("run"));
+  TableRun run = finished(tiny_config(with(model(), settings)), out("run"));
   expect_the_same_after_reload(run);
-  const Predictions valid = predicted(run, "valid");
+  const Predictions valid = predicted(run, Split::valid);
   ASSERT_EQ(valid.class_count(), 3);
   for (int64_t i = 0; i < valid.size(); ++i) EXPECT_NEAR(valid.row(i)[0] + valid.row(i)[1] + valid.row(i)[2], 1, 1e-9);
   EXPECT_LT(nll(valid), 0.9 * std::log(3.0));  // x tells the class
 
   const torch::NoGradGuard no_grad;
-  const TableTensors rows(load_split(run, "valid"), torch::kCPU, torch::kFloat32);
+  const TableTensors rows(run.encoded(Split::valid), torch::kCPU, torch::kFloat32);
   const auto batch = rows.range(0, rows.rows());
   GatePass pass = GatePass::evaluation(run.gate_state, batch->example_ids);
   const torch::Tensor logits = run.model->forward(*batch, pass);

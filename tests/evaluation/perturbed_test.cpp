@@ -1,5 +1,4 @@
-#include "evaluation/robustness.h"
-
+// How runs and peers do on perturbed copies of the rows: `evaluate` with EvaluateOptions::perturb.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -7,6 +6,7 @@
 #include "base/hash.h"
 #include "data/table/perturb.h"
 #include "data/table/source.h"
+#include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
 #include "l0gm/error.h"
 #include "metrics/calibration.h"
@@ -26,16 +26,19 @@ using testing_tools::train;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class Robustness : public testing::Test {
+class Perturbed : public testing::Test {
  protected:
   // A trained run, and the export of the same configuration beside it.
-  nlohmann::json judged(const Config& config, bool keep = false, const std::string& split = "test") {
+  nlohmann::json judged(const Config& config, bool keep = false, Split split = Split::test) {
     train(config, out());
     const TableDataset data = load_table(config.data, config.train.seed);
     const Schema schema = export_table(data, config.table, config.columns, config.data.types, exported());
     record_ = export_perturbed(data, schema, static_cast<uint64_t>(config.train.seed), exported());
-    LoadedTable run = load_table_run(out(), one_thread());
-    return judge_perturbed(run, split, one_thread(), keep);
+    return evaluated(out(), {.perturb = true, .keep_perturbed = keep}, split);
+  }
+  static nlohmann::json evaluated(const fs::path& path, const EvaluateOptions& options = {.perturb = true},
+                                  Split split = Split::test) {
+    return evaluate(modalities(), path, split, one_thread(), options).to_json();
   }
   // Numbers that are whole and that are not, texts, missing cells, an unused column.
   std::vector<std::string> own_table() {
@@ -81,7 +84,7 @@ class Robustness : public testing::Test {
   nlohmann::json record_;
 };
 
-TEST_F(Robustness, PeersAreHandedTheBytesThatRunsAreJudgedOn) {
+TEST_F(Perturbed, PeersAreHandedTheBytesThatRunsAreJudgedOn) {
   const nlohmann::json result = judged(tiny_config(own_table()));
   ASSERT_EQ(result["conditions"].size(), 12u);
   std::set<std::string> hashes;
@@ -95,7 +98,7 @@ TEST_F(Robustness, PeersAreHandedTheBytesThatRunsAreJudgedOn) {
   EXPECT_EQ(hashes.size(), 12u);
 }
 
-TEST_F(Robustness, TheMeanIsOverTheConditions) {
+TEST_F(Perturbed, TheMeanIsOverTheConditions) {
   const nlohmann::json result = judged(tiny_config({"gate.k=20"}));
   expect_means(result);
   std::set<double> losses;
@@ -106,42 +109,65 @@ TEST_F(Robustness, TheMeanIsOverTheConditions) {
   EXPECT_GT(losses.size(), 6u);  // the copies do reach the model
 }
 
-TEST_F(Robustness, CopiesAreRemovedUnlessTheyAreToBeKept) {
+TEST_F(Perturbed, CopiesAreRemovedUnlessTheyAreToBeKept) {
   const Config config = tiny_config(own_table());
   judged(config);
   EXPECT_FALSE(fs::exists(out() / "perturbed"));
-  LoadedTable run = load_table_run(out(), one_thread());
-  const nlohmann::json result = judge_perturbed(run, "test", one_thread(), true);
+  const nlohmann::json result = evaluated(out(), {.perturb = true, .keep_perturbed = true});
+  ASSERT_EQ(result["conditions"].size(), 12u);
   for (const auto& [name, condition] : result["conditions"].items()) {
     EXPECT_EQ(condition["sha256"], sha256_file(out() / "perturbed" / ("test-" + name + ".csv")));
   }
   folder_.write("run/perturbed/mine.txt", "mine");
-  judge_perturbed(run, "test", one_thread());
+  evaluated(out(), {.perturb = true, .again = true});
   EXPECT_FALSE(fs::exists(out() / "perturbed/test-noise-0.1.csv"));
   EXPECT_TRUE(fs::exists(out() / "perturbed/mine.txt"));
 }
 
-TEST_F(Robustness, ValidationRowsHaveCopiesOfTheirOwn) {
-  const nlohmann::json result = judged(tiny_config(own_table()), true, "valid");
+TEST_F(Perturbed, ValidationRowsHaveCopiesOfTheirOwn) {
+  const nlohmann::json result = judged(tiny_config(own_table()), true, Split::valid);
   EXPECT_TRUE(fs::exists(out() / "perturbed/valid-missing-0.1.csv"));
   EXPECT_NE(result["conditions"]["missing-0.1"]["sha256"], record_["conditions"]["missing-0.1"]["sha256"]);
 }
 
-TEST_F(Robustness, EvaluateSaysItWhenAsked) {
-  const nlohmann::json alone = judged(tiny_config({"gate.k=20"}));
-  EXPECT_FALSE(evaluate(out(), "test", one_thread()).contains("rob_mu"));
-  EvaluateOptions options;
-  options.perturb = true;
-  const nlohmann::json result = evaluate(out(), "test", one_thread(), options);
-  EXPECT_EQ(result["rob_mu"], alone["rob_mu"]);
-  EXPECT_EQ(result["conditions"], alone["conditions"]);
-  EXPECT_TRUE(contains(describe(result), "mean over 12 perturbed copies")) << describe(result);
-  EXPECT_FALSE(contains(compare({result, result}), "Rob μ:")) << compare({result, result});  // the same copies: nothing to remark
+// What the run itself says of each copy is what the evaluation reports.
+TEST_F(Perturbed, EvaluateSaysItWhenAsked) {
+  train(tiny_config({"gate.k=20"}), out());
+  EXPECT_FALSE(evaluated(out(), {}).contains("rob_mu"));
+  const nlohmann::json result = evaluated(out());
+  EXPECT_TRUE(result.contains("rob_mu"));
+  TableRun run(out(), one_thread());
+  for (const Perturbation& perturbation : perturbations()) {
+    const PerturbedPredictions said = run.predict_perturbed(Split::test, perturbation, false);
+    const auto& condition = result["conditions"][perturbation.name];
+    EXPECT_EQ(condition["sha256"], said.sha256) << perturbation.name;
+    EXPECT_EQ(condition["nll"], nll(said.predictions)) << perturbation.name;
+    EXPECT_EQ(condition["auc"], auc(said.predictions)) << perturbation.name;
+  }
 }
 
-TEST_F(Robustness, APeerIsJudgedByTheSameMeasures) {
+TEST_F(Perturbed, GraphsAreJudgedToo) {
+  for (const char* task : {"nodes", "links"}) {
+    const auto config = folder_.write("graph.toml",
+                                      "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nhidden = 8\n"
+                                      "[train]\nepochs = 5\nbatch = 200\n[graph]\ntask = '" +
+                                          std::string(task) + "'\n");
+    const fs::path run = folder_.path() / task;
+    train(read_config(config, {}), run);
+    const nlohmann::json result = evaluated(run);
+    ASSERT_EQ(result["conditions"].size(), 12u) << task;
+    expect_means(result);
+    std::set<std::string> hashes;
+    for (const auto& condition : result["conditions"]) hashes.insert(condition["sha256"].get<std::string>());
+    EXPECT_GT(hashes.size(), 8u) << task;
+    const std::string kept = message_of<UserError>([&] { evaluated(run, {.perturb = true, .keep_perturbed = true}); });
+    EXPECT_TRUE(contains(kept, "perturbed graphs are not written")) << kept;
+  }
+}
+
+TEST_F(Perturbed, APeerIsJudgedByTheSameMeasures) {
   const fs::path folder = peer({"missing-0.1", "noise-0.2"}, full_record());
-  const nlohmann::json result = judge_perturbed_predictions(folder, "test");
+  const nlohmann::json result = evaluated(folder);
   ASSERT_EQ(result["conditions"].size(), 2u);
   EXPECT_EQ(result["missing_conditions"].size(), 10u);
   expect_means(result);
@@ -154,34 +180,40 @@ TEST_F(Robustness, APeerIsJudgedByTheSameMeasures) {
   EXPECT_EQ(condition["ece"], ece_binary(noisy));
 }
 
-TEST_F(Robustness, ACompletePeerLacksNothing) {
+TEST_F(Perturbed, ACompletePeerLacksNothing) {
   std::vector<std::string> names;
   for (const Perturbation& perturbation : perturbations()) names.push_back(perturbation.name);
-  const nlohmann::json result = judge_perturbed_predictions(peer(names, full_record()), "test");
+  const nlohmann::json result = evaluated(peer(names, full_record()));
   EXPECT_EQ(result["conditions"].size(), 12u);
   EXPECT_FALSE(result.contains("missing_conditions"));
 }
 
-TEST_F(Robustness, PeersAreComparedOverTheConditionsThatAllHave) {
-  EvaluateOptions options;
-  options.perturb = true;
-  nlohmann::json all = evaluate(peer({"missing-0.1", "noise-0.2", "occlude-0.3"}, full_record()), "test", one_thread(), options);
-  nlohmann::json few = all;
-  few["conditions"].erase("occlude-0.3");
-  few["conditions"]["missing-0.1"]["auc"] = 0.5;
-  few["conditions"]["noise-0.2"]["auc"] = 0.25;
+TEST_F(Perturbed, PeersAreComparedOverTheConditionsThatAllHave) {
+  const fs::path folder = peer({"missing-0.1", "noise-0.2", "occlude-0.3"}, full_record());
+  const Evaluation all = evaluate(modalities(), folder, Split::test, one_thread(), {.perturb = true});
+  Evaluation few = all;
+  auto& conditions = few.robustness->conditions;
+  conditions.erase("occlude-0.3");
+  conditions.at("missing-0.1").auc = 0.5;
+  conditions.at("noise-0.2").auc = 0.25;
   const std::string text = compare({all, few});
   EXPECT_TRUE(contains(text, "0.3750")) << text;
   EXPECT_TRUE(contains(text, "the 2 conditions that all have")) << text;
   EXPECT_FALSE(contains(text, "not the same for all")) << text;
-  few["conditions"]["noise-0.2"]["sha256"] = "another";
+  conditions.at("noise-0.2").sha256 = "another";
   EXPECT_TRUE(contains(compare({all, few}), "not the same for all")) << text;
+  EXPECT_TRUE(contains(describe(all), "mean over 3 perturbed copies")) << describe(all);
 }
 
-TEST_F(Robustness, PeersWithoutCopiesAreRefused) {
-  const auto refusal = [](const fs::path& folder) {
-    return message_of<UserError>([&] { judge_perturbed_predictions(folder, "test"); });
-  };
+TEST_F(Perturbed, RunsOnTheSameCopiesNeedNoRemark) {
+  train(tiny_config({"gate.k=20"}), out());
+  const Evaluation result = evaluate(modalities(), out(), Split::test, one_thread(), {.perturb = true});
+  EXPECT_TRUE(contains(describe(result), "mean over 12 perturbed copies")) << describe(result);
+  EXPECT_FALSE(contains(compare({result, result}), "Rob μ:")) << compare({result, result});
+}
+
+TEST_F(Perturbed, PeersWithoutCopiesAreRefused) {
+  const auto refusal = [](const fs::path& folder) { return message_of<UserError>([&] { evaluated(folder); }); };
   const fs::path folder = peer({}, full_record());
   EXPECT_TRUE(contains(refusal(folder), "no test-<condition>.csv")) << refusal(folder);
   EXPECT_TRUE(contains(refusal(folder / "predictions/test.csv"), "Give the folder")) << refusal(folder / "predictions/test.csv");
@@ -193,14 +225,14 @@ TEST_F(Robustness, PeersWithoutCopiesAreRefused) {
   EXPECT_TRUE(contains(refusal(folder), "data export --perturb")) << refusal(folder);
 }
 
-TEST_F(Robustness, PredictionsOfOtherRowsAreRefused) {
+TEST_F(Perturbed, PredictionsOfOtherRowsAreRefused) {
   const fs::path folder = peer({"missing-0.1"}, full_record());
   write_predictions(folder / "predictions/test-missing-0.1.csv", calibrated_model(299, 2, 1, 1));
-  const std::string message = message_of<UserError>([&] { judge_perturbed_predictions(folder, "test"); });
+  const std::string message = message_of<UserError>([&] { evaluated(folder); });
   EXPECT_TRUE(contains(message, "other rows or labels")) << message;
 }
 
-TEST_F(Robustness, AnExportWithoutCopiesForgetsEarlierOnes) {
+TEST_F(Perturbed, AnExportWithoutCopiesForgetsEarlierOnes) {
   const Config config = tiny_config(own_table());
   const TableDataset data = load_table(config.data, 5);
   const Schema schema = export_table(data, config.table, config.columns, config.data.types, exported());

@@ -1,0 +1,117 @@
+#include "compact/compact_run.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "compact/fake_compaction.h"
+#include "compact/parity.h"
+#include "l0gm/error.h"
+#include "support/temporary_folder.h"
+
+// The driver, whatever is compacted: what it asks, in which order it writes, what it says.
+namespace l0gm {
+namespace {
+
+using namespace testing_tools;
+
+class CompactDriver : public testing::Test {
+ protected:
+  CompactResult run(const CompactOptions& options = {}) { return compact(compaction_, out_, options); }
+  std::string refusal() {
+    return message_of<std::runtime_error>([&] { run(); });
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  TemporaryFolder folder_;
+  std::filesystem::path out_ = folder_.path() / "m.l0gm";
+  FakeCompaction compaction_;
+};
+
+TEST_F(CompactDriver, ProvesWritesAndTells) {
+  const CompactResult result = run();
+  EXPECT_EQ(files(), (std::vector<std::string>{"m.l0gm", "m.md"})) << "candidates are gone";
+  EXPECT_EQ(result.json["model"], out_.string());
+  EXPECT_EQ(result.json["card"], (folder_.path() / "m.md").string());
+  EXPECT_EQ(result.json["weights"], "float32");
+  EXPECT_EQ(result.json["kind"], "fake");
+  EXPECT_EQ(result.json["units"], 5);
+  EXPECT_EQ(result.json["open_units"], 3);
+  EXPECT_EQ(result.json["closed_columns"], nlohmann::json({"x"}));
+  EXPECT_EQ(result.json["parity_float64"], 0);
+  EXPECT_NEAR(result.json["parity_float32"].get<double>(), 1e-7, 1e-12);
+  EXPECT_EQ(result.json["parity_float32_limit"], least_numerics_limit);
+  EXPECT_EQ(result.json["rows_checked"], 4);
+  EXPECT_EQ(result.json["bytes"], std::filesystem::file_size(out_));
+  EXPECT_EQ(result.json["bytes_dense"], 28);
+  EXPECT_EQ(result.json["figures"]["valid"]["rows"], 4);
+  EXPECT_FALSE(result.json["figures"].contains("test")) << "the split is not there";
+  EXPECT_FALSE(result.json.contains("rounding"));
+  EXPECT_TRUE(result.text.starts_with("fake of 5 units\n  says what the run says: within 0.0e+00 in float64, 1.0e-07 served"))
+      << result.text;
+  EXPECT_NE(result.text.find("over 4 rows"), std::string::npos) << result.text;
+  const nlohmann::json about = Container::read(out_).facts(2, {}).about;
+  EXPECT_EQ(about["figures"], result.json["figures"]);
+  EXPECT_EQ(about["parity"]["rows"], 4);
+  EXPECT_EQ(about["parity"]["float32"], result.json["parity_float32"]);
+  EXPECT_TRUE(read_file(folder_.path() / "m.md").starts_with("# m.l0gm\n"));
+}
+
+TEST_F(CompactDriver, NothingIsWrittenUnlessParityHolds) {
+  compaction_.folding_error = 1e-6;
+  EXPECT_NE(refusal().find("folding, both in float64"), std::string::npos);
+  EXPECT_EQ(compaction_.writes, 0);
+  compaction_.folding_error = 0;
+  compaction_.file_error = 1e-5;
+  EXPECT_NE(refusal().find("the file in float32 against float64"), std::string::npos);
+  EXPECT_TRUE(files().empty());
+  compaction_.own_error = 6e-6;  // the trained model itself is no better
+  EXPECT_NEAR(run().json["parity_float32_limit"].get<double>(), 1.2e-5, 1e-12);
+}
+
+TEST_F(CompactDriver, TheFileWrittenMustBeWhatWasJudged) {
+  run();
+  const int last = compaction_.writes;
+  compaction_.writes = 0;
+  compaction_.write_that_differs = last;
+  EXPECT_NE(refusal().find("does not hold what was judged"), std::string::npos);
+}
+
+TEST_F(CompactDriver, FewerBitsAreMeasuredWhereTheKindCanRound) {
+  CompactOptions options;
+  options.weights = WeightType::int8;
+  const std::string message = message_of<UserError>([&] { run(options); });
+  EXPECT_NE(message.find("--weights int8"), std::string::npos) << message;
+  EXPECT_TRUE(files().empty());
+  compaction_.rounds = true;
+  const CompactResult result = run(options);
+  EXPECT_EQ(result.json["weights"], "int8");
+  EXPECT_NEAR(result.json["parity_float32"].get<double>(), 1e-7, 1e-12) << "parity is proven before rounding";
+  EXPECT_NEAR(result.json["rounding"]["largest_difference"].get<double>(), 0.01, 1e-9);
+  EXPECT_NEAR(result.json["rounding"]["mean_difference"].get<double>(), 0.02 / 8, 1e-9);
+  EXPECT_EQ(Container::read(out_).facts(2, {}).weights, "int8");
+}
+
+TEST_F(CompactDriver, ModelAndCardHaveDifferentNames) {
+  CompactOptions options;
+  options.card = folder_.path() / "." / "m.l0gm";
+  EXPECT_THROW(run(options), UserError);
+  EXPECT_EQ(compaction_.writes, 0);
+  options.card = folder_.path() / "other.txt";
+  run(options);
+  EXPECT_EQ(files(), (std::vector<std::string>{"m.l0gm", "other.txt"}));
+}
+
+TEST(CompactRun, ARunThatIsNotThereIsRefused) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(compact_run(compact_kinds(), folder.path() / "run", folder.path() / "m.l0gm", {}), UserError);
+  EXPECT_THROW(compact_run(compact_kinds(), folder.path(), folder.path() / "m.l0gm", {}), UserError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace l0gm
