@@ -90,6 +90,7 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
     const std::string judged = Container::read(candidate.path()).tensors_sha256();
     bytes = compaction.write(out, options.weights, calibrator, about);
     if (Container::read(out).tensors_sha256() != judged) {
+      fs::remove(out);
       throw std::runtime_error(
           fmt::format("{} does not hold what was judged: the disk or another process changed it", out.string()));
     }

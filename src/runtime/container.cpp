@@ -112,8 +112,10 @@ std::string Container::kind_of(const std::filesystem::path& path) {
 }
 
 void ContainerWriter::add(const std::string& name, DType type, std::vector<int64_t> shape, const void* bytes, size_t size) {
-  const TensorBytes& tensor =
-      tensors_.emplace(name, TensorBytes{type, std::move(shape), {static_cast<const char*>(bytes), size}}).first->second;
+  const auto [place, added] =
+      tensors_.emplace(name, TensorBytes{type, std::move(shape), {static_cast<const char*>(bytes), size}});
+  if (!added) throw std::logic_error(fmt::format("ContainerWriter: there is a tensor '{}' already", name));
+  const TensorBytes& tensor = place->second;
   if (all_finite(type, tensor.bytes)) return;
   throw UserError(
       fmt::format("the model cannot be written: '{}' has a number that is not finite as {}. Train it again (a smaller learning "

@@ -239,6 +239,14 @@ nlohmann::json sum_by_column(const std::vector<std::string>& columns, const std:
   return result;
 }
 
+std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& predictor) {
+  try {
+    return match_columns(blocks.names(), predictor.columns());
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{}: {}", blocks.path().string(), error.what()));
+  }
+}
+
 int64_t threads_of(const Predictor& predictor, int64_t wanted) {
   if (!predictor.concurrent()) return 1;
   return std::clamp<int64_t>(wanted > 0 ? wanted : std::thread::hardware_concurrency(), 1, most_threads);
@@ -252,7 +260,7 @@ nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::p
   const size_t suitable = predictor.concurrent() ? small_block : predictor.columns_name_rows() ? largest_block : large_block;
   CsvBlocks blocks(input, options.delimiter != 0 ? options.delimiter : predictor.delimiter(),
                    options.block_bytes > 0 ? options.block_bytes : suitable);
-  const std::vector<int64_t> columns = match_columns(blocks.names(), predictor.columns());
+  const std::vector<int64_t> columns = columns_of_input(blocks, predictor);
   const int64_t threads = threads_of(predictor, options.threads);
   AtomicFile file(output);
   file.write(RowText::header(predictor));

@@ -147,7 +147,10 @@ ToyFile read_toy_file(const fs::path& path) {
 }
 
 ToyPredictor::ToyPredictor(ToyFile file, GateState state, bool calibrated)
-    : file_(std::move(file)), state_(state), calibrated_(calibrated), columns_(file_.model->encoder().column_names()) {}
+    : file_(std::move(file)),
+      state_(state),
+      calibrated_(calibrated),
+      columns_(dynamic_cast<const ToyEncoder&>(file_.model->encoder()).column_names()) {}
 
 void ToyPredictor::predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const {
   std::vector<double> values;

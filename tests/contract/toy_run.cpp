@@ -86,7 +86,8 @@ GateReport ToyRun::gates(Split split) {
 std::optional<InputReport> ToyRun::inputs(Split) {
   const int64_t open = model->open_dimensions(gate_state).sum().item<int64_t>();
   InputReport report{toy_numbers, {}};
-  for (const std::string& name : model->encoder().column_names()) report.open.push_back({name, open, {}});
+  for (const std::string& name : dynamic_cast<const ToyEncoder&>(model->encoder()).column_names())
+    report.open.push_back({name, open, {}});
   return report;
 }
 

@@ -161,7 +161,7 @@ TEST_F(Perturbed, GraphsAreJudgedToo) {
     for (const auto& condition : result["conditions"]) hashes.insert(condition["sha256"].get<std::string>());
     EXPECT_GT(hashes.size(), 8u) << task;
     const std::string kept = message_of<UserError>([&] { evaluated(run, {.perturb = true, .keep_perturbed = true}); });
-    EXPECT_TRUE(contains(kept, "perturbed graphs are not written")) << kept;
+    EXPECT_TRUE(contains(kept, "--keep-perturbed writes files")) << kept;
   }
 }
 

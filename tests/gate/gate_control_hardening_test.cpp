@@ -24,6 +24,10 @@ TEST(Hardening, ProjectsToTheLargestLogitsAndCountsProjectedUnits) {
   result = harden(0.5, reals({2, 0.4, 1, 0.3}), open);  // too many open
   EXPECT_TRUE(at::equal(open, flags({1, 0, 1, 0})));
   EXPECT_EQ(result.projected_units, 2);
+  EXPECT_TRUE(result.converged) << "two units may be projected, however few there are";
+  result = harden(0.25, reals({2, 0.4, 1, 0.3}), open);
+  EXPECT_TRUE(at::equal(open, flags({1, 0, 0, 0})));
+  EXPECT_EQ(result.projected_units, 3);
   EXPECT_FALSE(result.converged);
   result = harden(0.75, reals({2, -0.4, -1, -0.3}), open);  // too few
   EXPECT_TRUE(at::equal(open, flags({1, 1, 0, 1})));

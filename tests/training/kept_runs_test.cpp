@@ -26,7 +26,7 @@ class KeptRuns : public testing::TestWithParam<const char*> {
 
 TEST_P(KeptRuns, SayWhatTheySaidThen) {
   EXPECT_EQ(RunFolder::open(run()).modality(), "");
-  const std::unique_ptr<Run> opened = open_run(modalities(), run(), prepare_machine("cpu", 1, false));
+  const auto opened = open_run(modalities(), run(), prepare_machine("cpu", 1, false));
   for (const Split split : {Split::valid, Split::test}) {
     const Predictions then = read_predictions(opened->folder.predictions(split)), now = opened->predict(split);
     ASSERT_EQ(now.rows, then.rows);
@@ -37,7 +37,7 @@ TEST_P(KeptRuns, SayWhatTheySaidThen) {
 }
 
 TEST_P(KeptRuns, HaveTheirGatesAndRecord) {
-  const std::unique_ptr<Run> opened = open_run(modalities(), run(), prepare_machine("cpu", 1, false));
+  const auto opened = open_run(modalities(), run(), prepare_machine("cpu", 1, false));
   const GateReport gates = opened->gates(Split::valid);
   EXPECT_NEAR(gates.active_fraction, std::string(GetParam()) == "table" ? 0.25 : 0.5, 1e-9);
   EXPECT_GE(opened->record().class_names().size(), 2U);

@@ -73,9 +73,9 @@ std::string graph_card(const std::string& file, const Json& about) {
                                  links ? "Tells whether two nodes" : "Tells the class of a node",
                                  links ? (lookup ? " of one graph are linked" : " are linked") : (lookup ? " of one graph" : ""),
                                  list_some(classes, 20), about["made_with"].get<std::string>());
-  text += fmt::format("## Data\n\n{}, {} nodes, {} edges, {} training nodes, seed {}.{}\n\n",
-                      cell(about["dataset"].get<std::string>()), count(about, "nodes"), count(about, "edges"),
-                      count(about, "training_rows"), about["seed"].get<int64_t>(),
+  const std::string training = links ? "" : fmt::format(" {} training nodes,", count(about, "training_rows"));
+  text += fmt::format("## Data\n\n{}, {} nodes, {} edges,{} seed {}.{}\n\n", cell(about["dataset"].get<std::string>()),
+                      count(about, "nodes"), count(about, "edges"), training, about["seed"].get<int64_t>(),
                       files.empty() ? "" : " Files: " + join(files, "; ") + ".");
   if (!about["figures"].empty()) text += "## Figures\n\n" + card::figures(about, names.size() == 2, rows) + "\n";
   text += "## Calibration\n\n" + card::calibration(about, rows) + "\n";

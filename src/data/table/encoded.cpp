@@ -29,7 +29,7 @@ std::vector<int64_t> match_columns(const std::vector<std::string>& names, const 
     const auto found = where.find(column);
     if (found == where.end()) {
       throw UserError(
-          fmt::format("column '{}', which the model was trained with, is not in the table; it has: {}.{} "
+          fmt::format("column '{}', which the model reads, is not in the table; it has: {}.{} "
                       "Add the column or correct its name in the header.",
                       column, list_some(names), did_you_mean(column, names)));
     }

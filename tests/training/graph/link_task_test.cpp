@@ -218,7 +218,7 @@ TEST_F(LinkTasks, PredictionsAreOfLinksAndAsManyOthers) {
   }
   EXPECT_EQ(task_->predict(*model_, {}, Split::test).size(), 2 * static_cast<int64_t>(task_->split().test.size()));
   EXPECT_NE(found.probabilities, task_->predict(*model_, {}, Split::test).probabilities);
-  EXPECT_THROW(task_->predict(*model_, {}, Split::train), std::invalid_argument);
+  EXPECT_THROW(task_->predict(*model_, {}, Split::train), UserError);
 }
 
 // Wide enough that pairs are scored in several blocks, against all at once over the training graph.
