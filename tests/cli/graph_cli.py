@@ -146,7 +146,7 @@ class Links(GraphCase):
         self.refused("predict", "run", "links.toml", "-o", "out.x", says=["--pairs"])
         self.refused("predict", "run", "links.toml", "--nodes", "pairs.csv", "-o", "out.x", says=["--pairs"])
         self.write("strange.csv", "from,to\nperson 3,nobody\n")
-        self.refused("predict", "run", "links.toml", "--pairs", "strange.csv", "-o", "out.x", says=["strange.csv", "line 2", "nobody"])
+        self.refused("predict", "run", "links.toml", "--pairs", "strange.csv", "-o", "out.x", says=["strange.csv: row 0", "nobody"])
         self.assertIn("as_trained", self.json("bench", "graph", "run", "--threads", "1", "--inferences", "1", "--warmup", "0"))
 
     def test_links_are_compacted(self):
