@@ -43,7 +43,7 @@ TEST(LinkLookup, TheRuntimeSaysWhatTheRunSays) {
     const std::vector<float> found = look_up(model, cells);
     ASSERT_EQ(found.size(), wanted.probabilities.size());
     for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted.probabilities[i], 1e-5) << i;
-    EXPECT_EQ(look_up(model, {"17", "200"}), look_up(model, {"200", "17"})) << "a pair has no direction";
+    EXPECT_NEAR(look_up(model, {"17", "200"})[1], look_up(model, {"200", "17"})[1], 1e-6) << "a pair has no direction";
   }
 }
 
