@@ -61,6 +61,12 @@ std::vector<std::string> texts(const Json& json, std::string_view where, const c
   return result;
 }
 
+bool flag(const Json& json, std::string_view where, const char* key) {
+  const Json& value = member(json, where, key);
+  if (!value.is_boolean()) refuse(where, fmt::format("'{}' is {}, wanted true or false", key, value.type_name()));
+  return value.get<bool>();
+}
+
 double number(const Json& json, std::string_view where, const char* key) {
   return number_of(member(json, where, key), where, key);
 }

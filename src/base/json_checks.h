@@ -22,6 +22,7 @@ const Json& member(const Json& json, std::string_view where, const char* key);
 const Json& array(const Json& json, std::string_view where, const char* key);
 std::string text(const Json& json, std::string_view where, const char* key);
 std::vector<std::string> texts(const Json& json, std::string_view where, const char* key);
+bool flag(const Json& json, std::string_view where, const char* key);
 double number(const Json& json, std::string_view where, const char* key);  // finite
 std::vector<double> numbers(const Json& json, std::string_view where, const char* key);
 int64_t count(const Json& json, std::string_view where, const char* key, int64_t least = 0, int64_t most = INT64_MAX);

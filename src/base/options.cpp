@@ -143,6 +143,19 @@ Option& OptionList::find(const std::string& key) {
 
 bool OptionList::named(const std::string& key) { return find(key).named; }
 
+OptionValue OptionList::declared_default(const std::string& key) const {
+  for (const Family& family : families_) {
+    if (!key.starts_with(family.prefix + ".")) continue;
+    for (const Option& option : family.example) {
+      if (option.key.substr(option.key.rfind('.')) == key.substr(key.rfind('.'))) return option.default_value;
+    }
+  }
+  for (const Option& option : options_) {
+    if (option.key == key) return option.default_value;
+  }
+  throw std::logic_error(fmt::format("there is no option '{}'", key));
+}
+
 const ReadBy* OptionList::unmet(const Option& option, std::string_view modality) const {
   const auto value_of = [&](std::string_view key) -> OptionValue {
     if (key == "modality") return std::string(modality);
@@ -212,7 +225,11 @@ std::string OptionList::markdown() const {
       text += fmt::format("\n## `[{}]`\n\n| option | type | default | meaning |\n|---|---|---|---|\n", section = prefix);
     }
     std::vector<std::string> conditions;
-    for (const ReadBy& condition : option.read_by) conditions.push_back("`" + condition.condition + "`");
+    for (const ReadBy& condition : option.read_by) {
+      std::string text_of = condition.condition;  // a bar would end the cell
+      for (size_t at = 0; (at = text_of.find(" | ")) != std::string::npos;) text_of.replace(at, 3, " or ");
+      conditions.push_back("`" + text_of + "`");
+    }
     text += fmt::format("| `{}` | {}{} | `{}` | {}{} |\n", option.key.substr(option.key.rfind('.') + 1), option.type,
                         option.limit.empty() ? "" : "; " + option.limit, to_toml(option.default_value), option.description,
                         conditions.empty() ? "" : ". Read where " + join(conditions, ", "));

@@ -54,6 +54,8 @@ class OptionList {
   Option& find(const std::string& key);   // UserError with the nearest name when there is none
   const std::vector<Option>& options() const { return options_; }
   bool named(const std::string& key);
+  // What the declaration says, for options of a family, too.
+  OptionValue declared_default(const std::string& key) const;
   // The first condition of the option that does not hold; nullptr: it is read. `modality`: the kind of data.
   const ReadBy* unmet(const Option& option, std::string_view modality) const;
 

@@ -1,6 +1,5 @@
 #include "cli/command.h"
 #include "data/table/source.h"
-#include "l0gm/error.h"
 #include "serving/latency.h"
 
 namespace l0gm {

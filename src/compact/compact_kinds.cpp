@@ -80,6 +80,11 @@ std::unique_ptr<Predictor> open_predictor(const CompactKinds& kinds, const fs::p
   std::error_code ignored;
   if (kind != nullptr)
     return fs::is_directory(model, ignored) ? kind->run_predictor(model, options) : kind->file_predictor(model, options);
+  const std::string found = Container::kind_of(model);
+  if (!found.empty() && found != "table") {
+    throw UserError(
+        fmt::format("'{}' is a model of kind '{}', which this l0gm does not serve: use a newer one", model.string(), found));
+  }
   if (fs::exists(model, ignored) && !options.machine.device.is_cpu()) {
     throw UserError(
         fmt::format("--device {}: this compact model is served by the processor alone. Leave --device out, or give the run's "

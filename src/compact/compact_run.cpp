@@ -88,12 +88,12 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
       if (predictions.size() > 0) about["figures"][std::string(name_of_enum(split))] = figures_of(predictions, calibrator);
     }
     const std::string judged = Container::read(candidate.path()).tensors_sha256();
-    bytes = compaction.write(out, options.weights, calibrator, about);
-    if (Container::read(out).tensors_sha256() != judged) {
-      fs::remove(out);
+    bytes = compaction.write(candidate.path(), options.weights, calibrator, about);
+    if (Container::read(candidate.path()).tensors_sha256() != judged) {
       throw std::runtime_error(
-          fmt::format("{} does not hold what was judged: the disk or another process changed it", out.string()));
+          fmt::format("{} does not hold what was judged: the disk or another process changed it", candidate.path().string()));
     }
+    fs::rename(candidate.path(), out);
   }
   about["weights"] = name_of_enum(options.weights);
   about["calibrator"] = calibrator.to_json();

@@ -83,6 +83,16 @@ RobustnessReport judge_perturbed_predictions(const fs::path& folder, Split split
   return report;
 }
 
+RunFacts facts_of(const Run& run) {
+  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
+  try {
+    return {run.record().dataset, run.config.train.seed, summary.value("projected_units", int64_t{0}),
+            summary.value("converged", true)};
+  } catch (const nlohmann::json::exception& error) {
+    throw UserError(fmt::format("{} is damaged: {}", run.folder.summary().string(), error.what()));
+  }
+}
+
 Evaluation compute(Run& run, Split split, const EvaluateOptions& options) {
   const Predictions predictions = run.predict(split);
   Evaluation evaluation;
@@ -95,9 +105,7 @@ Evaluation compute(Run& run, Split split, const EvaluateOptions& options) {
     evaluation.planted = compare_with_planted(record.planted, evaluation.inputs->open);
   }
   run.add_figures(split, evaluation);
-  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
-  evaluation.facts = {record.dataset, run.config.train.seed, summary.value("projected_units", int64_t{0}),
-                      summary.value("converged", true)};
+  evaluation.facts = facts_of(run);
   write_predictions(run.folder.predictions(split), predictions);
   if (options.perturb) evaluation.robustness = judge_perturbed(run, split, options.keep_perturbed);
   return evaluation;
@@ -118,10 +126,11 @@ Evaluation evaluate_run(const Modalities& modalities, const fs::path& path, Spli
           fmt::format("--keep-perturbed writes files; perturbed {} of this run are not files. Leave it out.", run->nouns().rows));
     }
     const std::optional<Evaluation> before = stored_evaluation(folder, split, machine, true);
+    const nlohmann::json stamps = data_stamps(*run);
     evaluation = compute(*run, split, options);
     Evaluation kept = *evaluation;
     if (!kept.robustness && before) kept.robustness = before->robustness;  // of the same weights and data
-    store_evaluation(*run, split, kept);
+    store_evaluation(*run, split, kept, stamps);
   }
   evaluation->run = path.string();
   evaluation->split = name_of_enum(split);

@@ -41,7 +41,8 @@ struct FmOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("weighted", weighted, "`fm`, `deepfm`: a learned weight for each pair of fields; false: the plain factorisation machine");
+    v("weighted", weighted, "`fm`, `deepfm`: a learned weight for each pair of fields; false: the plain factorisation machine")
+        .read_by("model.name = fm | deepfm");
   }
 };
 
@@ -51,8 +52,8 @@ struct CinOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("maps", maps, "`cin`, `xdeepfm`: feature maps of each depth", between(1, 4096));
-    v("rank", rank, "factors of each map's weights; 0: full weights", between(0, 4096));
+    v("maps", maps, "`cin`, `xdeepfm`: feature maps of each depth", between(1, 4096)).read_by("model.name = cin | xdeepfm");
+    v("rank", rank, "factors of each map's weights; 0: full weights", between(0, 4096)).read_by("model.name = cin | xdeepfm");
   }
 };
 

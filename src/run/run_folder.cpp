@@ -38,7 +38,7 @@ bool was_never_started(const fs::path& path) {
 
 bool RunFolder::is_run(const fs::path& path) { return fs::is_regular_file(path / "run.json"); }
 
-RunFolder RunFolder::create(const fs::path& path, const std::string& modality) {
+void RunFolder::require_free(const fs::path& path) {
   const bool run = is_run(path);
   if (run && !was_never_started(path)) {
     throw UserError(fmt::format("{} already holds a run: continue it with --resume, or choose another --out", path.string()));
@@ -46,6 +46,10 @@ RunFolder RunFolder::create(const fs::path& path, const std::string& modality) {
   if (!run && fs::exists(path) && !is_unfinished_creation(path)) {
     throw UserError(fmt::format("{} exists and is not a run: choose an --out that does not exist yet", path.string()));
   }
+}
+
+RunFolder RunFolder::create(const fs::path& path, const std::string& modality) {
+  require_free(path);
   std::error_code error;
   fs::create_directories(path / "checkpoint", error);
   if (!error) fs::create_directories(path / "predictions", error);
@@ -67,7 +71,8 @@ RunFolder RunFolder::open(const fs::path& path) {
   folder.record_ = folder.read_json(path / "run.json");
   const auto& record = folder.record_;
   if (!record.is_object() || !record.contains("format") || !record["format"].is_number_integer() || !record.contains("sealed") ||
-      !record["sealed"].is_object() || !record.contains("state") || !record["state"].is_string()) {
+      !record["sealed"].is_object() || !record.contains("state") || !record["state"].is_string() ||
+      (record.contains("modality") && !record["modality"].is_string())) {
     throw UserError(fmt::format("{}/run.json is damaged: train the run again, or restore the folder", path.string()));
   }
   if (record["format"].get<int64_t>() > format_version) {

@@ -11,17 +11,25 @@
 
 namespace l0gm {
 
+// clang-format off
 // A run is a folder:
-//   run.json          format version, modality, state (creating, training, finished), SHA-256 of the files below that never
-//   change config.toml       complete and resolved         schema.json   what was learned from training rows metrics.jsonl     a
-//   line per epoch              checkpoint/   state.safetensors (to go on), best.safetensors (the result) predictions/ SPLIT.csv
-//   evaluation/   SPLIT.json summary.json, environment.json
+//   run.json           format version, modality, state (creating, training, finished), SHA-256 of the files below that never change
+//   config.toml        complete and resolved
+//   schema.json        what was learned from training rows
+//   metrics.jsonl      a line per look at the validation rows
+//   checkpoint/        state.safetensors (to resume), best.safetensors (the result)
+//   predictions/       SPLIT.csv
+//   evaluation/        SPLIT.json
+//   summary.json, environment.json
+// clang-format on
 class RunFolder {
  public:
   static constexpr int format_version = 2;
 
   // A new run; a folder that holds a run or anything else is refused. What a process left behind that ended before training
   // started (killed, or refused its configuration) is not a run.
+  // UserError when the path holds a run that was started, or anything else.
+  static void require_free(const std::filesystem::path& path);
   static RunFolder create(const std::filesystem::path& path, const std::string& modality);
   // An existing run: refused when it is not a run, is damaged, or was written by a newer version.
   static RunFolder open(const std::filesystem::path& path);

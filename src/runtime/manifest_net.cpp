@@ -16,12 +16,6 @@ using namespace json_checks;
 using Net = TableNet<PackedRows>;
 using Tensors = std::map<std::string, TensorBytes>;
 
-bool flag(const Json& json, std::string_view where, const char* key) {
-  const Json& value = member(json, where, key);
-  if (!value.is_boolean()) refuse(where, fmt::format("'{}' is {}, wanted true or false", key, value.type_name()));
-  return value.get<bool>();
-}
-
 void check_product(int64_t a, int64_t b, int64_t most, std::string_view where, std::string_view what) {
   if (a > 0 && b > most / a) refuse(where, fmt::format("{} * {} {} are more than the {} that are allowed", a, b, what, most));
 }

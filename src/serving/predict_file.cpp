@@ -17,6 +17,7 @@
 #include "base/csv.h"
 #include "base/csv_blocks.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "data/table/encoded.h"
 #include "l0gm/error.h"
 
@@ -52,7 +53,8 @@ class RowText {
     for (int64_t i = 0; i < rows; ++i) {
       const float* p = probabilities.data() + static_cast<size_t>(i) * classes_.size();
       if (width_ == 0) append(out, first_row + i);
-      for (size_t c = 0; c < width_; ++c) append_csv_cell(c > 0 ? out += ',' : out, cells[static_cast<size_t>(i) * width_ + c]);
+      for (size_t c = 0; c < width_; ++c)
+        append_csv_cell(c > 0 ? out += ',' : out, trim(cells[static_cast<size_t>(i) * width_ + c]));
       out += ',';
       out += classes_[static_cast<size_t>(std::max_element(p, p + classes_.size()) - p)];
       for (size_t c = 0; c < classes_.size(); ++c) {
@@ -167,6 +169,7 @@ class Worker {
         conveyor_(conveyor),
         block_(blocks),
         splitter_(blocks, columns),
+        skips_blank_lines_(predictor.columns_name_rows() && blocks.names().size() == 1),
         rows_text_(predictor),
         counts_(predictor.empty_counts()) {}
   void run() {
@@ -183,19 +186,22 @@ class Worker {
  private:
   void work(int64_t number) {
     splitter_.split(block_);
-    const int64_t rows = splitter_.rows();
+    cells_.assign(splitter_.cells(), splitter_.cells() + static_cast<size_t>(splitter_.rows()) * predictor_.columns().size());
+    if (skips_blank_lines_) {
+      std::erase_if(cells_, [](std::string_view cell) { return trim(cell).empty(); });
+    }
+    const int64_t rows = skips_blank_lines_ ? std::ssize(cells_) : splitter_.rows();
     const std::optional<int64_t> first_row = conveyor_.rows_before(number, rows);
     if (!first_row) return;
     probabilities_.resize(static_cast<size_t>(rows) * predictor_.classes().size());
     if (rows > 0) predict(rows, *first_row);
-    rows_text_.write(*first_row, splitter_.cells(), probabilities_, rows, text_);
+    rows_text_.write(*first_row, cells_.data(), probabilities_, rows, text_);
     conveyor_.put(number, text_);
   }
 
   void predict(int64_t rows, int64_t first_row) {
     try {
-      const size_t cells = static_cast<size_t>(rows) * predictor_.columns().size();
-      predictor_.predict({{splitter_.cells(), cells}, rows}, probabilities_, counts_);
+      predictor_.predict({cells_, rows}, probabilities_, counts_);
     } catch (const RowError& error) {
       throw UserError(fmt::format("{}: row {}, counted from 0: {}", input_.string(), first_row + error.row(), error.what()));
     } catch (const UserError& error) {
@@ -208,8 +214,10 @@ class Worker {
   Conveyor& conveyor_;
   CsvBlock block_;
   CsvSplitter splitter_;
+  bool skips_blank_lines_;  // of a file that has nothing but the names of rows
   RowText rows_text_;
   InputCounts counts_;
+  std::vector<std::string_view> cells_;
   std::vector<float> probabilities_;
   std::string text_;
 };

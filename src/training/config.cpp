@@ -48,10 +48,8 @@ std::vector<std::pair<std::string, ReadBy>> unread(const Modality& modality, Con
   std::vector<std::pair<std::string, ReadBy>> found;
   Config defaults;
   const OptionList standard = OptionList::of(defaults), given = OptionList::of(config);
-  std::map<std::string, OptionValue> unset;
-  for (const Option& option : standard.options()) unset[option.key] = option.value();
   for (const Option& option : given.options()) {
-    if (const auto same = unset.find(option.key); same != unset.end() && same->second == option.value()) continue;
+    if (standard.declared_default(option.key) == option.value()) continue;
     if (const ReadBy* condition = given.unmet(option, modality.name())) found.emplace_back(option.key, *condition);
   }
   return found;

@@ -391,7 +391,7 @@ TEST(Options, AnUnmetConditionIsTold) {
   EXPECT_EQ(unmet("reader.lanes"), "kinds.count = 4");
   options.set("kinds.count=4");
   EXPECT_EQ(unmet("reader.lanes"), "read");
-  expect_parts(options.markdown(), {"how many. Read where `modality = graph`, `kinds.shade = light | dark` |"});
+  expect_parts(options.markdown(), {"how many. Read where `modality = graph`, `kinds.shade = light or dark` |"});
 }
 
 }  // namespace

@@ -23,12 +23,6 @@ using namespace json_checks;
 // Far above what is trained, low enough that no sum of products overflows.
 constexpr int64_t most_attributes = int64_t{1} << 26, most_width = int64_t{1} << 17, most_layers = 64, most_heads = 256;
 
-bool flag(const json& value, const char* where, const char* key) {
-  const json& found = member(value, where, key);
-  if (!found.is_boolean()) refuse(where, fmt::format("'{}' is {}, wanted true or false", key, found.type_name()));
-  return found.get<bool>();
-}
-
 bool ascends(const std::vector<int64_t>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }

@@ -3,11 +3,9 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include "base/random.h"
-#include "base/text.h"
 #include "compact/graph/node_lookup.h"
 #include "compact/matrix_rows.h"
 #include "compact/table/table_compaction.h"

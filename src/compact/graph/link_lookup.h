@@ -19,6 +19,8 @@ class LinkLookupCompaction : public GraphCompaction {
   std::vector<double> trained(Precision precision) override;
   std::vector<double> folded() override;
   std::vector<double> served(const std::filesystem::path& file) override;
+  // None: the run's was fitted with messages over training links alone.
+  Calibrator calibrator() const override { return {}; }
   // No figures: messages pass over the held-out links, too.
   Predictions served(const std::filesystem::path&, Split) override { return {}; }
   nlohmann::json about() override;

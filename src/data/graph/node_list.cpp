@@ -57,12 +57,4 @@ std::vector<int64_t> read_node_list(const Graph& graph, const std::filesystem::p
   return nodes;
 }
 
-std::vector<Link> read_pair_list(const Graph& graph, const std::filesystem::path& path) {
-  std::vector<Link> pairs;
-  each_line(graph, path, {"from", "to"}, [&](const std::vector<int64_t>& line) {
-    pairs.push_back({static_cast<int32_t>(line[0]), static_cast<int32_t>(line[1])});
-  });
-  return pairs;
-}
-
 }  // namespace l0gm

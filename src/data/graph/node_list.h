@@ -18,7 +18,5 @@ std::vector<int64_t> all_nodes(const Graph& graph);
 // The nodes that a csv with the single column `node` names, in its order. UserError naming file, line and node for an
 // unknown node.
 std::vector<int64_t> read_node_list(const Graph& graph, const std::filesystem::path& path);
-// The pairs of nodes that a csv with the columns `from` and `to` names, in its order; the same errors.
-std::vector<Link> read_pair_list(const Graph& graph, const std::filesystem::path& path);
 
 }  // namespace l0gm

@@ -38,19 +38,21 @@ int64_t NodeNames::lookup(std::string_view name) const {
 }
 
 int64_t NodeNames::find(std::string_view name) const {
-  const int64_t found = lookup(trim(name));
-  if (found >= 0) return found;
-  throw UserError(fmt::format("there is no node '{}' in {}", name, source_));
-}
-
-int64_t NodeNames::find(std::string_view name, const std::filesystem::path& path, int64_t line) const {
   const int64_t node = lookup(name);
   if (node >= 0) return node;
   const std::string which =
       numbered_ ? fmt::format("has {} rows, so nodes are numbered from 0 to {}", with_thousands(count_), count_ - 1)
                 : fmt::format("has {} nodes, and none of that name", with_thousands(count_));
-  throw UserError(fmt::format("{} line {}: there is no node '{}': {} {}. Add its attributes there, or remove the line.",
-                              path.string(), line, trim(name).substr(0, 100), source_, which));
+  throw UserError(fmt::format("there is no node '{}': {} {}. Add its attributes there, or remove the line.",
+                              trim(name).substr(0, 100), source_, which));
+}
+
+int64_t NodeNames::find(std::string_view name, const std::filesystem::path& path, int64_t line) const {
+  try {
+    return find(name);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{} line {}: {}", path.string(), line, error.what()));
+  }
 }
 
 }  // namespace l0gm

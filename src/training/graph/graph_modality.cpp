@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "data/graph/cache.h"
 #include "data/graph/source.h"
+#include "heads/link.h"
 #include "l0gm/error.h"
 #include "model/graph_model.h"
 #include "training/graph/graph_run.h"
@@ -192,10 +193,9 @@ std::unique_ptr<Task> GraphModality::make_task(const std::shared_ptr<Dataset>& d
   return std::make_unique<GraphTask>(graph, config.graph, config.train.batch, seed, std::move(model), machine.device, dtype);
 }
 
-std::string GraphModality::describe(const Dataset& dataset, const Record& record, const Model& model) const {
+std::string GraphModality::describe(const Dataset& dataset, const Record&, const Model& model) const {
   const Graph& graph = dynamic_cast<const GraphData&>(dataset).scaled;
-  const bool links =
-      record.class_names() == std::vector<std::string>{"unlinked", "linked"} && record.class_names() != graph.classes;
+  const bool links = dynamic_cast<const LinkHead*>(&model.head()) != nullptr;
   const std::string training =
       links ? "" : fmt::format(" {} training nodes,", with_thousands(static_cast<int64_t>(graph.train.size())));
   return fmt::format("{}: {} nodes, {} edges, {} attributes,{} interface of {} channels, {} parameters", graph.name,

@@ -71,12 +71,13 @@ const Graph& GraphRun::raw() {
 
 NarrowedGraph& GraphRun::narrowed() {
   if (narrowed_ != nullptr) return *narrowed_;
-  narrowed_ = std::make_unique<NarrowedGraph>();
-  narrowed_->model = GraphModality().make_model(graph, config, 0);
-  place(*narrowed_->model, machine.device, dtype_of(config.train.precision));
-  copy_into(load_tensors(folder.best()).tensors, narrowed_->model->state(), folder.best().string());
-  narrowed_->model->eval();
-  narrowed_->inputs = narrow_graph(*narrowed_->model, gate_state, graph, config.graph);
+  auto made = std::make_unique<NarrowedGraph>();
+  made->model = GraphModality().make_model(graph, config, 0);
+  place(*made->model, machine.device, dtype_of(config.train.precision));
+  copy_into(load_tensors(folder.best()).tensors, made->model->state(), folder.best().string());
+  made->model->eval();
+  made->inputs = narrow_graph(*made->model, gate_state, graph, config.graph);
+  narrowed_ = std::move(made);
   return *narrowed_;
 }
 

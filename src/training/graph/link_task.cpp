@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 
 #include "base/random.h"
 #include "l0gm/error.h"

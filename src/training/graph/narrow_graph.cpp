@@ -152,9 +152,7 @@ GraphInputs GraphInputs::from_json(const nlohmann::json& json) {
   if (std::adjacent_find(inputs.selected.begin(), inputs.selected.end(), std::greater_equal<>()) != inputs.selected.end()) {
     refuse("inputs", "'selected' does not ascend");
   }
-  const nlohmann::json& undirected = member(json, "inputs", "undirected");
-  if (!undirected.is_boolean()) refuse("inputs", "'undirected' is neither true nor false");
-  inputs.undirected = undirected.get<bool>();
+  inputs.undirected = flag(json, "inputs", "undirected");
   inputs.inference_rows = count(json, "inputs", "inference_rows");
   return inputs;
 }

@@ -89,6 +89,8 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
   task->add_split(Split::train, table.train, machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
+  table.data.table = {};  // training needs neither the text nor a second copy of the codes
+  table.train = {};
   return task;
 }
 

@@ -7,7 +7,7 @@
 
 namespace l0gm {
 
-// A table as it was read, and its training rows as fitting encoded them: the task takes them over.
+// A table as it was read, and its training rows as fitting encoded them, until the task has its own copy of both.
 class TableData : public Dataset {
  public:
   explicit TableData(TableDataset dataset) : data(std::move(dataset)) {}

@@ -189,6 +189,17 @@ TEST(GraphPredictor, RefusesNodesThatAreNotThere) {
   }
 }
 
+// A blank line of a list is no node; names come back without the blanks around them.
+TEST(GraphPredictor, SkipsBlankLinesOfAList) {
+  const Compacted made("[gate]\ntarget_active = 0.5\n");
+  const auto input = made.own.folder.write("new.toml", made.own.data(false)), out = made.own.folder.path() / "p.csv";
+  const GraphPredictor predictor(made.trained.file, with_graph(input));
+  EXPECT_EQ(predict_file(predictor, made.own.folder.write("list.csv", "node\n n5 \n\nn7\n\n"), out, {})["rows"], 2);
+  const std::string text = read_file(out);
+  EXPECT_NE(text.find("\nn5,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nn7,"), std::string::npos) << text;
+}
+
 // Pairs of nodes by name, from a file and from the run's folder.
 TEST(GraphPredictor, PredictsPairsOfNodes) {
   for (const std::string scorer : {"dot", "mlp"}) {
