@@ -102,8 +102,7 @@ double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
   GatePass& pass = *last_pass_;
   pass.probing = control_.wants_probe(state);
   const torch::Tensor logits = model_->forward(*batch, pass);
-  torch::Tensor loss = task_.loss(logits, *batch);
-  loss = batch->weights.defined() ? (loss * batch->weights).sum() / batch->weights.sum() : loss.mean();
+  torch::Tensor loss = step_loss(task_.loss(logits, *batch), *batch);
   const torch::Tensor task_loss = loss.detach();
   if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
   if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
