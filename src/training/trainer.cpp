@@ -144,8 +144,9 @@ void Trainer::evaluate(const GateState& state, int64_t epoch, const std::vector<
     fail(fmt::format("it diverges (training loss {:.3g}, validation loss {:.3g})", train_loss, valid_nll));
   }
   const bool gated = !model_->sites().empty();
+  const bool only_chance = state_.step == steps_ && state_.best_step < 0;  // a short run without hardening
   const bool counts =
-      !gated || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+      !gated || only_chance || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;
