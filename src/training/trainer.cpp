@@ -133,9 +133,10 @@ bool Trainer::patience_is_over() const {
   return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience;
 }
 
-void Trainer::evaluate(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
+void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
+  const GateState state = control_.state(of_step);  // top-k over several sites follows the logits in use
   const Predictions predictions = task_.predict(*model_, state, Split::valid);
   const double valid_nll = nll(predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
