@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -81,7 +82,9 @@ double share_not_above(std::span<const CalibrationCell> cells, const CellNoise& 
                        double measured) {
   const size_t count = cells.size();
   std::vector<double> deviation(count);
-  for (size_t k = 0; k < count; ++k) deviation[k] = std::sqrt(variance(cells[k], gaps[k]));
+  for (size_t k = 0; k < count; ++k) {
+    deviation[k] = std::sqrt(std::max(variance(cells[k], gaps[k]), variance(cells[k], cells[k].gap)));
+  }
   int found = 0;
   for (int r = 0; r < noise.draws; ++r) {
     const float* drawn = noise.values.data() + r * count;
@@ -140,41 +143,86 @@ ClasswiseCells classwise_cells(const Predictions& predictions) {
   return out;
 }
 
-// Sums of a class drawn for each row minus its probabilities, per cell; the total of |.| of each draw goes to `totals`.
-CellNoise classwise_noise(const Predictions& predictions, const ClasswiseCells& found, RandomStream& random, int draws,
-                          std::vector<double>& totals) {
-  const int64_t classes = predictions.class_count(), rows = static_cast<int64_t>(found.rows.size());
-  const bool all = rows <= simulated_rows;
-  const int64_t used = all ? rows : simulated_rows;
-  const double scale = std::sqrt(static_cast<double>(rows) / static_cast<double>(used));
-  std::vector<double> cumulated(rows * classes);
-  for (int64_t i = 0; i < rows; ++i) {
-    const auto row = predictions.row(found.rows[i]);
-    std::partial_sum(row.begin(), row.end(), cumulated.begin() + i * classes);
+// Draws a class for each row: out of its probabilities or, in the given share of cases, any class alike.
+class ClassDraws {
+ public:
+  ClassDraws(const Predictions& predictions, const ClasswiseCells& found, double share_alike)
+      : found_(found), classes_(predictions.class_count()), rows_(static_cast<int64_t>(found.rows.size())), alike_(share_alike) {
+    for (const int64_t i : found.rows) {
+      const auto row = predictions.row(i);
+      std::partial_sum(row.begin(), row.end(), std::back_inserter(cumulated_));
+    }
+    const double even = alike_ / static_cast<double>(classes_), kept = 1 - alike_;
+    for (const CalibrationCell& cell : found.cells) {
+      drawn_.push_back({cell.rows, 0, kept * cell.expected + even * cell.rows,
+                        kept * kept * cell.squares + 2 * kept * even * cell.expected + even * even * cell.rows});
+    }
   }
+
+  // Per cell: how often its class was drawn, minus the expectation.
+  void draw(RandomStream& random, std::vector<double>& sums) const {
+    const bool all = rows_ <= simulated_rows;
+    const int64_t used = all ? rows_ : simulated_rows;
+    const double even = alike_ / static_cast<double>(classes_);
+    for (size_t k = 0; k < sums.size(); ++k) sums[k] = all ? -drawn_[k].expected : 0;
+    for (int64_t j = 0; j < used; ++j) {
+      const int64_t i = all ? j : static_cast<int64_t>(random.below(static_cast<uint64_t>(rows_)));
+      const double* cumulated = cumulated_.data() + i * classes_;
+      const int32_t* cells = found_.cell_of.data() + i * classes_;
+      sums[cells[draw_class(cumulated, random.uniform())]] += 1;
+      if (all) continue;
+      for (int64_t c = 0; c < classes_; ++c) {
+        sums[cells[c]] -= (1 - alike_) * (cumulated[c] - (c > 0 ? cumulated[c - 1] : 0)) + even;
+      }
+    }
+    const double scale = std::sqrt(static_cast<double>(rows_) / static_cast<double>(used));
+    for (double& sum : sums) sum *= scale;
+  }
+  double deviation(size_t cell) const { return std::sqrt(variance(drawn_[cell], 0)); }
+
+ private:
+  int64_t draw_class(const double* cumulated, double u) const {
+    if (u < alike_) return std::min(static_cast<int64_t>(u / alike_ * static_cast<double>(classes_)), classes_ - 1);
+    const double* end = cumulated + classes_;
+    const double wanted = (u - alike_) / (1 - alike_) * end[-1];
+    return std::min(std::upper_bound(cumulated, end, wanted), end - 1) - cumulated;
+  }
+
+  const ClasswiseCells& found_;
+  int64_t classes_, rows_;
+  double alike_;
+  std::vector<double> cumulated_;
+  std::vector<CalibrationCell> drawn_;  // as the drawn classes are distributed
+};
+
+// The even share keeps the noise of cells with hardly any expected outcome near to Gaussian; deviations come from the cells.
+CellNoise classwise_noise(const Predictions& predictions, const ClasswiseCells& found, RandomStream& random, int draws) {
+  const ClassDraws source(predictions, found, 0.1);
   const size_t count = found.cells.size();
   CellNoise noise{draws, std::vector<float>(draws * count)};
   std::vector<double> sums(count);
   for (int r = 0; r < draws; ++r) {
-    for (size_t k = 0; k < count; ++k) sums[k] = all ? -found.cells[k].expected : 0;
-    for (int64_t j = 0; j < used; ++j) {
-      const int64_t i = all ? j : static_cast<int64_t>(random.below(static_cast<uint64_t>(rows)));
-      const double* begin = cumulated.data() + i * classes;
-      const double* end = begin + classes;
-      const double* drawn = std::min(std::upper_bound(begin, end, random.uniform() * end[-1]), end - 1);
-      sums[found.cell_of[i * classes + (drawn - begin)]] += 1;
-      if (all) continue;
-      for (int64_t c = 0; c < classes; ++c) sums[found.cell_of[i * classes + c]] -= begin[c] - (c > 0 ? begin[c - 1] : 0);
-    }
-    double total = 0;
+    source.draw(random, sums);
     for (size_t k = 0; k < count; ++k) {
-      const double deviation = std::sqrt(variance(found.cells[k], 0));
-      total += std::abs(scale * sums[k]);
-      noise.values[r * count + k] = deviation > 0 ? static_cast<float>(scale * sums[k] / deviation) : 0;
+      const double deviation = source.deviation(k);
+      noise.values[r * count + k] = deviation > 0 ? static_cast<float>(sums[k] / deviation) : 0;
     }
-    totals.push_back(total);
   }
   return noise;
+}
+
+NoiseFloor classwise_floor(const Predictions& predictions, const ClasswiseCells& found, RandomStream& random, int draws) {
+  const ClassDraws source(predictions, found, 0);
+  std::vector<double> sums(found.cells.size()), totals;
+  for (int r = 0; r < draws; ++r) {
+    source.draw(random, sums);
+    totals.push_back(0);
+    for (const double sum : sums) totals.back() += std::abs(sum);
+  }
+  const double mean = std::accumulate(totals.begin(), totals.end(), 0.0) / draws;
+  double squares = 0;
+  for (const double total : totals) squares += (total - mean) * (total - mean);
+  return {mean, draws > 1 ? std::sqrt(squares / (draws - 1)) : undefined};
 }
 
 }  // namespace
@@ -212,19 +260,14 @@ Interval calibration_interval(const Forecasts& forecasts, std::span<const uint8_
   return {total.low / rows, total.high / rows};
 }
 
-ClasswiseUncertainty classwise_uncertainty(const Predictions& predictions, uint64_t seed, int draws) {
+ClasswiseUncertainty classwise_uncertainty(const Predictions& predictions, uint64_t seed, int draws, int floor_draws) {
   const ClasswiseCells found = classwise_cells(predictions);
   if (found.rows.empty()) return {{undefined, undefined}, {undefined, undefined}};
-  RandomStream random(seed, 4);
-  std::vector<double> totals;
-  const CellNoise noise = classwise_noise(predictions, found, random, draws, totals);
-  const Interval total = total_gap_interval(found.cells, noise);
+  RandomStream random(seed, 4), floor_random(seed, 5);
+  const Interval total = total_gap_interval(found.cells, classwise_noise(predictions, found, random, draws));
+  const NoiseFloor floor = classwise_floor(predictions, found, floor_random, floor_draws);
   const double scale = 1 / static_cast<double>(found.rows.size()) / static_cast<double>(predictions.class_count());
-  const double mean = std::accumulate(totals.begin(), totals.end(), 0.0) / draws;
-  double squares = 0;
-  for (const double sum : totals) squares += (sum - mean) * (sum - mean);
-  const double deviation = draws > 1 ? std::sqrt(squares / (draws - 1)) : undefined;
-  return {{total.low * scale, total.high * scale}, {mean * scale, deviation * scale}};
+  return {{total.low * scale, total.high * scale}, {floor.mean * scale, floor.standard_deviation * scale}};
 }
 
 }  // namespace l0gm

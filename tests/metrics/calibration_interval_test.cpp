@@ -50,7 +50,7 @@ Coverage classwise_coverage(int64_t rows, int classes, double by, int samples, d
       for (const double sum : sums) total += std::abs(sum);
     }
     const double error = total / static_cast<double>(rows) / classes;
-    const Interval interval = classwise_uncertainty(sharp, k).interval;
+    const Interval interval = classwise_uncertainty(sharp, k, 500, 2).interval;
     out.covered += (interval.low <= error && error <= interval.high ? 1.0 : 0.0) / samples;
     out.width += (interval.high - interval.low) / samples;
     truth += error / samples;
@@ -71,6 +71,12 @@ TEST(CalibrationInterval, CoversTheTruthNearTheFloorAndAboveIt) {
 TEST(CalibrationInterval, ClasswiseCoversTheTruth) {
   double truth = 0;
   for (const double by : {1.0, 1.1, 1.5}) EXPECT_GE(classwise_coverage(500, 3, by, 100, truth).covered, 0.88) << by;
+}
+
+// Few rows, forecasts near 0 and 1, three times too sharp: the skewed counts of extreme bins.
+TEST(CalibrationInterval, CoversTheTruthOfExtremeForecasts) {
+  double truth = 0;
+  EXPECT_GE(classwise_coverage(100, 2, 3, 300, truth).covered, 0.9);
 }
 
 // Where the error is far above the floor the width is that of a Gaussian mean: here one bin, 0.7 forecast and 0.6 true.
@@ -100,7 +106,7 @@ TEST(CalibrationInterval, ClasswiseOfTwoClassesIsThatOfOne) {
   const Forecasts positive = class_forecasts(p, 1);
   const auto bins = equal_width_bins(positive.probability);
   ASSERT_NEAR(ece_classwise(p), ece_binary(p), 1e-12);
-  const ClasswiseUncertainty both = classwise_uncertainty(p, 0, 2000);
+  const ClasswiseUncertainty both = classwise_uncertainty(p, 0, 2000, 2000);
   const NoiseFloor floor = noise_floor(positive, bins, 0, 2000);
   const Interval one = calibration_interval(positive, bins, 0, 2000);
   EXPECT_NEAR(both.floor.mean / floor.mean, 1, 0.03);
@@ -111,17 +117,17 @@ TEST(CalibrationInterval, ClasswiseOfTwoClassesIsThatOfOne) {
 
 TEST(CalibrationInterval, ClasswiseFloorIsThatOfCalibratedModelsOnBothSidesOfTheSwitch) {
   for (const int64_t rows : {1000, 25'000}) {
-    const int models = rows > simulated_rows ? 8 : 60;
+    const int models = rows > simulated_rows ? 4 : 60;
     double standardised = 0;
     int covered = 0;
     for (int k = 0; k < models; ++k) {
       const Predictions p = calibrated_model(rows, 4, 1.5, 300 + k);
-      const ClasswiseUncertainty found = classwise_uncertainty(p, 0, 200);
+      const ClasswiseUncertainty found = classwise_uncertainty(p, 0, 100, 200);
       standardised += (ece_classwise(p) - found.floor.mean) / found.floor.standard_deviation;
       covered += found.interval.low == 0;
     }
     EXPECT_LT(std::abs(standardised / models), 4 / std::sqrt(models)) << rows;
-    EXPECT_GE(covered, models - (models > 8 ? 6 : 2)) << rows;
+    EXPECT_GE(covered, models - (models > 4 ? 6 : 2)) << rows;
   }
 }
 
@@ -136,7 +142,7 @@ TEST(CalibrationInterval, DISABLED_CoverageTable) {
   constexpr const char* names[] = {"overconfident", "mixed", "one bad bin"};
   for (const Spread spread : {Spread::both_sides, Spread::top_class}) {
     for (const Shape shape : {Shape::overconfident, Shape::mixed, Shape::one_bad_bin}) {
-      for (const int64_t rows : {50, 100, 200, 500, 2000, 9769}) {
+      for (const int64_t rows : {20, 50, 100, 500, 2000, 9769}) {
         std::printf("| %s | %s | %ld |", spread == Spread::top_class ? "top class" : "P(class 1)", names[static_cast<int>(shape)],
                     static_cast<long>(rows));
         for (const double error : {0.0, 0.003, 0.007, 0.015, 0.032, 0.06}) {
@@ -151,12 +157,12 @@ TEST(CalibrationInterval, DISABLED_CoverageTable) {
 }
 
 TEST(CalibrationInterval, DISABLED_ClasswiseCoverageTable) {
-  for (const int classes : {2, 3, 10, 40}) {
-    for (const int64_t rows : {100, 500, 2000, 9769}) {
+  for (const int classes : {2, 3, 10, 30}) {
+    for (const int64_t rows : {50, 100, 500, 2000}) {
       std::printf("| %d | %ld |", classes, static_cast<long>(rows));
       for (const double by : {1.0, 1.05, 1.2, 1.5, 2.0}) {
         double truth = 0;
-        const Coverage found = classwise_coverage(rows, classes, by, rows > 2000 ? 100 : 300, truth);
+        const Coverage found = classwise_coverage(rows, classes, by, 300, truth);
         std::printf(" %.4f: %.1f (%.4f) |", truth, 100 * found.covered, found.width);
       }
       std::printf("\n");
