@@ -58,11 +58,14 @@ std::vector<std::vector<int64_t>> confusion_rows(const Predictions& predictions)
 
 }  // namespace
 
-MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator) {
+MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator, CalibratedBy by) {
   check_predictions(raw);
   MetricsSummary out;
   out.raw = measures(raw);
-  if (calibrator.kind != CalibratorKind::none) out.calibrated = measures(calibrator.apply(raw));
+  if (calibrator.kind != CalibratorKind::none) {
+    out.calibrated = measures(by == CalibratedBy::stored ? calibrator.apply(raw) : cross_fitted(raw, calibrator.kind));
+    out.calibrated_by.value = name_of_enum(by);
+  }
   out.rows = labelled_rows(raw);
   out.unlabelled_rows = raw.size() - labelled_rows(raw);
   out.classes = raw.class_count();

@@ -55,6 +55,12 @@ struct Measures {
   }
 };
 
+// What the calibrated figures come from: the calibrator as stored, fitted to other rows; or, on the rows that it was fitted to,
+// calibrators of its kind that each row had no part in (cross_fitted).
+enum class CalibratedBy { stored, cross_fit };
+template <>
+inline constexpr auto enum_names<CalibratedBy> = std::to_array<std::string_view>({"stored", "cross-fit"});
+
 // Everything `eval --json` says that follows from predictions alone; what is undefined is NaN or empty, null in JSON.
 struct MetricsSummary {
   using HasFields = void;
@@ -65,6 +71,7 @@ struct MetricsSummary {
   Measures raw, calibrated;                     // all undefined where the calibrator is `none`
   std::vector<std::vector<int64_t>> confusion;  // [label][prediction]
   std::string calibrator;                       // its name
+  Nullable<std::string> calibrated_by;          // none where the calibrator is `none`
   double temperature = undefined_figure;
   nlohmann::json calibrator_parameters;
 
@@ -82,13 +89,15 @@ struct MetricsSummary {
     calibrated.visit(v, "_scaled");
     v("confusion", confusion);
     v("calibrator", calibrator);
+    v("calibrated_by", calibrated_by);
     v("temperature", temperature);
     v("calibrator_parameters", calibrator_parameters);
   }
 };
 
 // Intervals and floors come from a fixed seed: the same predictions give the same figures.
-MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator);
+// The calibrator's parameters are told as they are stored, whatever the calibrated figures come from.
+MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator, CalibratedBy by = CalibratedBy::stored);
 
 // Fits the calibrator on validation predictions first. Without them (nullptr) the calibrator is `none`.
 MetricsSummary metrics_summary(const Predictions& raw, const Predictions* validation_for_calibration, CalibratorKind kind);
