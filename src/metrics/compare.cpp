@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <unordered_map>
 
@@ -19,12 +18,9 @@ namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
-constexpr double normal_975 = 1.959963984540054;
-
 struct Variances {
   double rows = 0;  // of the mean over rows and runs, because rows were drawn
   double runs = 0;  // because runs were, beyond `rows`
-  double degrees_of_freedom = 1;
 };
 
 double squares_about(const std::vector<double>& values, double mean) {
@@ -38,11 +34,7 @@ Variances variances_of(const std::vector<std::vector<double>>& runs, const std::
   const auto n = static_cast<double>(row_means.size()), count = static_cast<double>(runs.size());
   Variances out;
   out.rows = n > 1 ? squares_about(row_means, mean) / (n - 1) / n : 0;
-  if (n <= 1) return out;
-  if (runs.size() < 2) {
-    out.degrees_of_freedom = n - 1;
-    return out;
-  }
+  if (n <= 1 || runs.size() < 2) return out;
   std::vector<double> run_means;
   double residual = 0;
   for (const std::vector<double>& run : runs) {
@@ -55,10 +47,16 @@ Variances variances_of(const std::vector<std::vector<double>>& runs, const std::
   const double between = squares_about(run_means, mean) / (count - 1) / count;
   residual /= (n - 1) * (count - 1) * n * count;  // its part of both `rows` and `between`
   out.runs = std::max(0.0, between - residual);
-  const double total = out.rows + out.runs;
-  const double spread = out.rows * out.rows / (n - 1) + between * between / (count - 1);
-  out.degrees_of_freedom = spread > 0 ? std::clamp(total * total / spread, count - 1, n - 1 + count - 1) : n - 1;
   return out;
+}
+
+double student_t(int degrees_of_freedom, RandomStream& random) {
+  double squares = 0;
+  for (int k = 0; k < degrees_of_freedom; ++k) {
+    const double value = random.normal();
+    squares += value * value;
+  }
+  return random.normal() / std::sqrt(squares / degrees_of_freedom);
 }
 
 std::unordered_map<int64_t, int64_t> positions_of(const std::vector<int64_t>& rows) {
@@ -154,7 +152,7 @@ PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t
   RandomStream random(seed, 3);
   std::vector<double> deviations;
   for (int b = 0; b < resamples; ++b) {
-    double deviation = run_deviation > 0 ? run_deviation * random.normal() : 0;
+    double deviation = run_deviation > 0 ? run_deviation * student_t(static_cast<int>(runs.size()) - 1, random) : 0;
     if (n > static_cast<size_t>(simulated_rows)) {
       deviation += row_deviation * random.normal();
     } else {
@@ -164,33 +162,14 @@ PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t
     }
     deviations.push_back(deviation);
   }
-  const double stretch = t_quantile_975(variances.degrees_of_freedom) / normal_975;
-  out.low = out.mean + stretch * quantile(deviations, 0.025);
-  out.high = out.mean + stretch * quantile(deviations, 0.975);
+  out.low = out.mean + quantile(deviations, 0.025);
+  out.high = out.mean + quantile(deviations, 0.975);
   return out;
 }
 
 PairedDifference compare(const Predictions& first, const Predictions& second, RowMetric metric, uint64_t seed) {
   const RowDifferences differences = row_differences(first, second, metric);
   return paired_bootstrap({&differences, 1}, seed);
-}
-
-double t_quantile_975(double degrees_of_freedom) {
-  const double z = normal_975, v = degrees_of_freedom;
-  if (v >= 30) {  // Cornish and Fisher
-    return z + (z * z * z + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
-  }
-  // With t = sqrt(v) tan(angle) the density is proportional to cos(angle)^(v - 1).
-  const double scale = std::exp(std::lgamma((v + 1) / 2) - std::lgamma(v / 2)) / std::sqrt(std::numbers::pi);
-  const auto above_half = [&](double angle) {
-    constexpr int steps = 400;
-    double sum = 0;
-    for (int k = 0; k < steps; ++k) sum += std::pow(std::cos((k + 0.5) * angle / steps), v - 1);
-    return scale * sum * angle / steps;
-  };
-  double low = 0, high = std::numbers::pi / 2;
-  for (int step = 0; step < 50; ++step) (above_half((low + high) / 2) < 0.475 ? low : high) = (low + high) / 2;
-  return std::sqrt(v) * std::tan((low + high) / 2);
 }
 
 }  // namespace l0gm
