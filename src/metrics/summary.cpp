@@ -37,6 +37,10 @@ Measures measures(const Predictions& predictions) {
   out.brier = brier(predictions);
   const ClasswiseUncertainty classwise = classwise_uncertainty(predictions, resampling_seed);
   out.ece_classwise = figure_of(ece_classwise(predictions), classwise.interval, classwise.floor);
+  const int64_t rows = labelled_rows(predictions);
+  if (rows > 0 && rows < covered_rows_per_class * predictions.class_count()) {
+    out.ece_classwise.interval_coverage = coverage_of_few_rows;
+  }
   const Forecasts top = top_forecasts(predictions);
   out.ece = calibration_figure(top, equal_width_bins(top.probability));
   out.ece_adaptive = calibration_figure(top, equal_mass_bins(top.probability));

@@ -158,11 +158,11 @@ TEST(CalibrationInterval, DISABLED_CoverageTable) {
 
 TEST(CalibrationInterval, DISABLED_ClasswiseCoverageTable) {
   for (const int classes : {2, 3, 10, 30}) {
-    for (const int64_t rows : {50, 100, 500, 2000}) {
+    for (const int64_t rows : {100, 500}) {
       std::printf("| %d | %ld |", classes, static_cast<long>(rows));
-      for (const double by : {1.0, 1.05, 1.2, 1.5, 2.0}) {
+      for (const double by : {1.0, 1.2, 2.0}) {
         double truth = 0;
-        const Coverage found = classwise_coverage(rows, classes, by, 300, truth);
+        const Coverage found = classwise_coverage(rows, classes, by, 200, truth);
         std::printf(" %.4f: %.1f (%.4f) |", truth, 100 * found.covered, found.width);
       }
       std::printf("\n");

@@ -69,6 +69,14 @@ TEST(Summary, HasEveryKeyRawAndCalibratedSideBySide) {
   EXPECT_EQ(out, summary(test, &validation, CalibratorKind::temperature));  // a fixed seed
 }
 
+TEST(Summary, IntervalsThatAreKnownToCoverLessSaySo) {
+  const nlohmann::json few = summary(calibrated_model(100, 10, 1.5, 8), Calibrator{}),
+                       enough = summary(calibrated_model(500, 10, 1.5, 8), Calibrator{});
+  EXPECT_EQ(few.at("ece_classwise_interval_coverage"), 0.81);
+  EXPECT_FALSE(few.contains("ece_interval_coverage"));
+  EXPECT_FALSE(enough.contains("ece_classwise_interval_coverage"));
+}
+
 TEST(Summary, WithoutCalibrationTheScaledFiguresAreNull) {
   const Predictions test = calibrated_model(100, 2, 1.5, 3);
   for (const nlohmann::json& out :
