@@ -21,7 +21,8 @@ struct Hardening {
 };
 
 // Turns the sparsity option (lambda, target or k) into a price for open units, step by step, and fixes the gates at the end.
-// Usage per step:  state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
+// Units of all sites compete for one target or k; each site keeps at least one unit, which is part of the number. Usage per step:
+// state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
 //                  loss.backward();  optimiser.step();  control.after_step(pass);
 // and once each: start_annealing() when warm-up ends, harden() when the harden phase starts. Static masks ranked by gradient also
 // need pass.probing = control.wants_probe(state) before the model runs.
@@ -29,7 +30,8 @@ class GateControl {
  public:
   GateControl(const GateOptions& options, std::vector<const GateSite*> sites, uint64_t seed = 0);  // seed: random masks
 
-  GateState state(GateState scheduled) const;         // top-k: adds the share of units that may be open
+  // Top-k: adds what may be open, from the sites' logits as they are now.
+  GateState state(GateState scheduled) const;
   torch::Tensor penalty(const GatePass& pass) const;  // undefined if there is nothing to add
   void after_step(const GatePass& pass);              // updates the price; static logits: ranks units during warm-up
 
@@ -46,8 +48,9 @@ class GateControl {
   void restore(const std::map<std::string, torch::Tensor>& memory);
 
  private:
-  double target_share() const;                      // share of the cost, with target, top-k and static masks
-  double target_now(const GateState& state) const;  // falls from 1 to target_share() with the ramp
+  double target_share() const;                       // share of the cost, with target, top-k and static masks
+  double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
+  void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open
   std::vector<torch::Tensor> choose(const std::vector<torch::Tensor>& ranking, const std::vector<torch::Tensor>& weight) const;
 
   GateOptions options_;

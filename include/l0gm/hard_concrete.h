@@ -69,7 +69,9 @@ class HardConcreteImpl : public torch::nn::Module {
     torch::Tensor in, out;
   };
   Map map() const { return {map_in_, map_out_}; }
-  torch::Tensor keep_mask(double share) const;  // 1 for the units with the largest logits, that share of all
+  // 1 for the units that top-k lets open: those above the state's threshold over all sites, or that share of the units here with
+  // the largest logits. At least one.
+  torch::Tensor keep_mask(const GateState& state) const;
 
  private:
   torch::Tensor example_logits(const torch::Tensor& r, const GateState& state, const torch::Tensor& index) const;

@@ -3,6 +3,8 @@
 //   const GateState state = schedule.at(double(step) / steps);
 #pragma once
 
+#include <limits>
+
 #include "l0gm/options.h"
 
 namespace l0gm {
@@ -46,6 +48,9 @@ struct GateState {
   double tau = 0.5;
   double ramp = 1;  // share of the way from "all open" to the full price, target or k
   double keep = 1;  // top-k: share of the units that may be open; set by GateControl
+  // Top-k over several sites: units with a logit above this may be open, in every site, and the largest of each site; set by
+  // GateControl. Not finite: each site keeps its own share.
+  double keep_above = -std::numeric_limits<double>::infinity();
 };
 
 class Schedule {

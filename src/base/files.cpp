@@ -92,6 +92,15 @@ void sync_folder(const fs::path& path) {
   if (descriptor.get() >= 0 && ::fsync(descriptor.get()) != 0 && errno == EIO) fail_to_write(path, EIO);
 }
 
+void write_all(const Descriptor& descriptor, const fs::path& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_to_write(path, errno);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& path) {
@@ -118,6 +127,16 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   file.commit();
 }
 
+void append_to_file(const fs::path& path, std::string_view bytes) {
+  const Descriptor descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (descriptor.get() < 0) fail_to_write(path, errno);
+  struct stat before{};
+  const bool is_new = ::fstat(descriptor.get(), &before) != 0 || before.st_size == 0;
+  write_all(descriptor, path, bytes);
+  if (::fsync(descriptor.get()) != 0) fail_to_write(path, errno);
+  if (is_new) sync_folder(path);
+}
+
 struct AtomicFile::State {
   static constexpr size_t buffer_size = size_t{1} << 18;
   fs::path path, temporary;
@@ -128,14 +147,7 @@ struct AtomicFile::State {
   State(fs::path final_path, fs::path temporary_path, int opened)
       : path(std::move(final_path)), temporary(std::move(temporary_path)), descriptor(opened) {}
 
-  void put(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(descriptor.get(), bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail_to_write(path, errno);
-      bytes.remove_prefix(static_cast<size_t>(count));
-    }
-  }
+  void put(std::string_view bytes) { write_all(descriptor, path, bytes); }
 };
 
 AtomicFile::AtomicFile(fs::path path) {

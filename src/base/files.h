@@ -14,7 +14,12 @@ std::string read_file(const std::filesystem::path& path);
 // never a part of it, and a crash leaves no half-written file under the final name.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
-// The same for a file that is written in pieces. Nothing appears under `path` unless commit() was called.
+// Appends and waits until it is on the disk (fsync), the name of a new file as well: what is written after the return, for
+// example a checkpoint, may count on it.
+void append_to_file(const std::filesystem::path& path, std::string_view bytes);
+
+// The same as write_file_atomically() for a file that is written in pieces. Nothing appears under `path` unless commit() was
+// called.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

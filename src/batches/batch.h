@@ -9,7 +9,7 @@ struct Batch {
   virtual ~Batch() = default;
   torch::Tensor example_ids;   // int64 [examples]: the keys of the noise, independent of the batch
   torch::Tensor targets;       // int64 [examples]; -1 where unknown
-  torch::Tensor weights;       // [examples], or undefined: sampling corrections, class weights
+  torch::Tensor weights;       // [examples], of expected sum 1 (a sampler's corrections), or undefined: the same for each
   torch::Tensor soft_targets;  // [examples, classes], or undefined: another model's probabilities (distillation)
 };
 

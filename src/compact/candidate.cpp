@@ -28,11 +28,13 @@ fs::path card_path(const fs::path& out, const fs::path& wanted) {
   return card;
 }
 
-nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator) {
-  const nlohmann::json all = fields_to_json(metrics_summary(predictions, calibrator));
+nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator, Split split) {
+  const CalibratedBy by = split == Split::valid ? CalibratedBy::cross_fit : CalibratedBy::stored;
+  const nlohmann::json all = fields_to_json(metrics_summary(predictions, calibrator, by));
   nlohmann::json some;
-  for (const char* key : {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary",
-                          "ece_binary_floor", "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled"}) {
+  for (const char* key :
+       {"rows", "accuracy", "auc", "macro_f1", "nll", "brier", "ece", "ece_floor", "ece_floor_sd", "ece_binary",
+        "ece_binary_floor", "ece_binary_floor_sd", "nll_scaled", "ece_scaled", "ece_binary_scaled", "calibrated_by"}) {
     if (all.contains(key)) some[key] = all[key];
   }
   return some;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/split.h"
 #include "metrics/calibrator.h"
 #include "metrics/predictions.h"
 
@@ -26,7 +27,8 @@ class Candidate {
 // empty.
 std::filesystem::path card_path(const std::filesystem::path& out, const std::filesystem::path& wanted);
 
-// The figures that a compact file and its card tell.
-nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator);
+// The figures that a compact file and its card tell. On validation rows, to which the calibrator was fitted, the calibrated ones
+// are cross-fitted.
+nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator, Split split);
 
 }  // namespace l0gm

@@ -85,7 +85,7 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
     about["figures"] = nlohmann::json::object();
     for (const Split split : {Split::valid, Split::test}) {
       const Predictions predictions = compaction.served(candidate.path(), split);
-      if (predictions.size() > 0) about["figures"][std::string(name_of_enum(split))] = figures_of(predictions, calibrator);
+      if (predictions.size() > 0) about["figures"][std::string(name_of_enum(split))] = figures_of(predictions, calibrator, split);
     }
     const std::string judged = Container::read(candidate.path()).tensors_sha256();
     bytes = compaction.write(candidate.path(), options.weights, calibrator, about);

@@ -136,9 +136,10 @@ std::string describe(const Evaluation& e) {
       fmt::format("  accuracy {}   AUC {}   macro-F1 {}\n", number(s.raw.accuracy), number(s.raw.auc), number(s.raw.macro_f1));
   text += fmt::format("  raw         NLL {}   Brier {}   ECE {}  (a perfectly calibrated model of this size: {} ± {})\n",
                       number(s.raw.nll), number(s.raw.brier), number(ece.value), number(ece.floor), number(ece.floor_sd));
-  text += fmt::format("  calibrated  NLL {}   Brier {}   ECE {}  ({}{})\n", number(s.calibrated.nll), number(s.calibrated.brier),
-                      number(calibrated.value), s.calibrator,
-                      std::isfinite(s.temperature) ? ", T = " + number(s.temperature, 3) : "");
+  text +=
+      fmt::format("  calibrated  NLL {}   Brier {}   ECE {}  ({}{}{})\n", number(s.calibrated.nll), number(s.calibrated.brier),
+                  number(calibrated.value), s.calibrator, std::isfinite(s.temperature) ? ", T = " + number(s.temperature, 3) : "",
+                  s.calibrated_by.value == name_of_enum(CalibratedBy::cross_fit) ? "; figures cross-fitted on these rows" : "");
   if (e.gates) text += describe_gates(e);
   if (e.further.contains("mrr")) {
     text += fmt::format("  ranking     MRR {}   hits@1 {}   hits@10 {}   hits@50 {}  (each link against {} pairs without one)\n",

@@ -7,12 +7,16 @@
 #include "base/files.h"
 #include "evaluation/stored_evaluation.h"
 #include "l0gm/error.h"
+#include "metrics/scores.h"
 
 namespace l0gm {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+// Validation rows are those that calibrators are fitted to.
+CalibratedBy calibrated_by(Split split) { return split == Split::valid ? CalibratedBy::cross_fit : CalibratedBy::stored; }
 
 RobustnessReport judge_perturbed(Run& run, Split split, bool keep_files) {
   std::map<std::string, ConditionFigures> conditions;
@@ -97,7 +101,7 @@ Evaluation compute(Run& run, Split split, const EvaluateOptions& options) {
   const Predictions predictions = run.predict(split);
   Evaluation evaluation;
   evaluation.nouns = run.nouns();
-  evaluation.summary = metrics_summary(predictions, run.calibrator);
+  evaluation.summary = metrics_summary(predictions, run.calibrator, calibrated_by(split));
   evaluation.gates = run.gates(split);
   evaluation.inputs = run.inputs(split);
   const Record& record = run.record();
@@ -142,11 +146,14 @@ Evaluation evaluate_predictions(const fs::path& path, Split split, CalibratorKin
   const fs::path file = folder ? path / "predictions" / (std::string(name_of_enum(split)) + ".csv") : path;
   const fs::path valid = file.parent_path() / "valid.csv";
   const Predictions predictions = read_predictions(file);
-  const bool calibrated = folder && split != Split::valid && fs::exists(valid);
-  Predictions validation;
-  if (calibrated) validation = read_predictions(valid);
+  const bool calibrated = folder && fs::exists(valid);
   Evaluation evaluation;
-  evaluation.summary = metrics_summary(predictions, calibrated ? &validation : nullptr, calibrator);
+  const Predictions validation = calibrated ? read_predictions(valid) : Predictions{};
+  if (calibrated && split == Split::valid && labelled_rows(validation) > 0) {
+    evaluation.summary = metrics_summary(predictions, fit_calibrator(validation, calibrator), CalibratedBy::cross_fit);
+  } else {
+    evaluation.summary = metrics_summary(predictions, calibrated && split != Split::valid ? &validation : nullptr, calibrator);
+  }
   evaluation.run = path.string();
   if (folder) evaluation.split = name_of_enum(split);
   if (options.perturb) evaluation.robustness = judge_perturbed_predictions(path, split);

@@ -14,7 +14,8 @@ struct EvaluateOptions {
   bool again = false;           // compute although the run has a stored evaluation that still holds
 };
 
-// Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. Writes predictions/SPLIT.csv and
+// Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. On validation rows, to which the
+// calibrator was fitted, the calibrated figures are cross-fitted. Writes predictions/SPLIT.csv and
 // evaluation/SPLIT.json; where these are there, and neither the run nor its data has changed, they are the answer.
 Evaluation evaluate_run(const Modalities& modalities, const std::filesystem::path& path, Split split, const Machine& machine,
                         const EvaluateOptions& options = {});

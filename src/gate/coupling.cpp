@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "gate/laplace_kernel.h"
+
 namespace l0gm {
 
 namespace {
@@ -11,9 +13,7 @@ constexpr int64_t soft_bins = 15;
 constexpr double soft_temperature = 0.01;  // Karandikar et al. 2021
 
 torch::Tensor mmce(const torch::Tensor& confidence, const torch::Tensor& gap) {
-  const torch::Tensor kernel = at::exp((confidence.unsqueeze(0) - confidence.unsqueeze(1)).abs() / -kernel_width);
-  const torch::Tensor total = (gap.unsqueeze(0) * gap.unsqueeze(1) * kernel).mean();
-  return at::sqrt(total.clamp_min(1e-12));
+  return at::sqrt(laplace_energy(confidence, gap, kernel_width).clamp_min(1e-12));
 }
 
 torch::Tensor soft_ece(const torch::Tensor& confidence, const torch::Tensor& gap) {

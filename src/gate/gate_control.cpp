@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 #include "l0gm/error.h"
@@ -94,9 +96,28 @@ double GateControl::target_now(const GateState& state) const { return 1 + (targe
 GateState GateControl::state(GateState scheduled) const {
   if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty() &&
       scheduled.phase == Phase::anneal) {
-    scheduled.keep = target_now(scheduled);
+    limit(scheduled, target_now(scheduled));
   }
   return scheduled;
+}
+
+// Each site's largest unit is open whatever its logit is; the others compete for the rest of the number. Units that are equal to
+// the first one that is left out are left out as well: never more than the number.
+void GateControl::limit(GateState& state, double share) const {
+  state.keep = share;
+  if (sites_.size() < 2 || share >= 1) return;
+  std::vector<double> others;  // all but the largest of each site
+  for (const GateSite* site : sites_) {
+    std::vector<double> logits = to_vector(site->gate->logits());
+    logits.erase(std::max_element(logits.begin(), logits.end()));
+    others.insert(others.end(), logits.begin(), logits.end());
+  }
+  const auto sites = static_cast<int64_t>(sites_.size()), units = static_cast<int64_t>(others.size()) + sites;
+  const int64_t rest = std::max<int64_t>(0, std::llround(share * static_cast<double>(units)) - sites);
+  state.keep_above = std::numeric_limits<float>::lowest();
+  if (rest >= units - sites) return;
+  std::nth_element(others.begin(), others.begin() + rest, others.end(), std::greater<>());
+  state.keep_above = others[static_cast<size_t>(rest)];
 }
 
 double GateControl::price() const {
@@ -145,27 +166,35 @@ void GateControl::after_step(const GatePass& pass) {
   }
 }
 
-// Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target.
+// Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target. The first of
+// each site comes before all others: a site without an open unit would open one beyond the target.
 std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>& ranking,
                                                const std::vector<torch::Tensor>& weight) const {
   std::vector<double> rank, cost;
+  std::vector<uint8_t> reserved;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const auto r = to_vector(ranking[i]), w = to_vector(weight[i]);
     rank.insert(rank.end(), r.begin(), r.end());
     cost.insert(cost.end(), w.begin(), w.end());
+    reserved.resize(rank.size(), 0);
+    reserved[rank.size() - r.size() + static_cast<size_t>(std::max_element(r.begin(), r.end()) - r.begin())] = 1;
   }
   std::vector<size_t> order(rank.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank[a] > rank[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return reserved[a] != reserved[b] ? reserved[a] > reserved[b] : rank[a] > rank[b];
+  });
   const bool equal = std::all_of(cost.begin(), cost.end(), [&](double c) { return std::abs(c - cost[0]) < cost_tolerance; });
   std::vector<uint8_t> open(rank.size(), 0);
   if (equal || options_.k) {  // exactly round(target * units), or k
-    const int64_t count = options_.k ? *options_.k : std::max<int64_t>(1, std::llround(target_share() * total_cost_ / cost[0]));
+    const auto least = static_cast<int64_t>(sites_.size());
+    const int64_t count =
+        std::max(least, options_.k ? *options_.k : static_cast<int64_t>(std::llround(target_share() * total_cost_ / cost[0])));
     for (size_t i = 0; i < std::min<size_t>(static_cast<size_t>(count), order.size()); ++i) open[order[i]] = 1;
   } else {
     double spent = 0;
     for (const size_t unit : order) {
-      if (spent + cost[unit] > target_share() * total_cost_ * (1 + cost_tolerance) && spent > 0) continue;
+      if (reserved[unit] == 0 && spent + cost[unit] > target_share() * total_cost_ * (1 + cost_tolerance) && spent > 0) continue;
       spent += cost[unit];
       open[unit] = 1;
     }
@@ -204,7 +233,7 @@ Hardening GateControl::harden(const GateState& state) {
   const bool project = options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed;
   std::vector<torch::Tensor> ranking, weight, masks;
   GateState step_before = state;  // top-k: units beyond k were closed before
-  if (options_.control == ControlKind::top_k) step_before.keep = target_share();
+  if (options_.control == ControlKind::top_k) limit(step_before, target_share());
   for (size_t i = 0; i < sites_.size(); ++i) {
     ranking.push_back(sites_[i]->gate->logits());
     const torch::Tensor cost = sites_[i]->gate->cost().to(torch::kCPU, torch::kFloat64);

@@ -77,7 +77,7 @@ torch::Tensor HardConcreteImpl::rule(const torch::Tensor& logits, double tau) co
 torch::Tensor HardConcreteImpl::test_values(const GateState& state) const {
   if (state.phase == Phase::warmup) return at::ones_like(logits_);
   const torch::Tensor values = rule(logits_.detach(), state.tau);
-  return state.keep < 1 ? values * keep_mask(state.keep) : values;
+  return state.keep < 1 ? values * keep_mask(state) : values;
 }
 
 torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
@@ -86,8 +86,12 @@ torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
   return at::where(open.any(), open, largest.eq(largest.max()));  // at least one: forward() opens it
 }
 
-torch::Tensor HardConcreteImpl::keep_mask(double share) const {
-  const int64_t kept = std::max<int64_t>(1, std::llround(share * static_cast<double>(units())));
+torch::Tensor HardConcreteImpl::keep_mask(const GateState& state) const {
+  if (std::isfinite(state.keep_above)) {
+    const torch::Tensor logits = logits_.detach();
+    return logits.gt(state.keep_above).to(logits.scalar_type()).index_fill_(0, logits.argmax(0, true), 1);
+  }
+  const int64_t kept = std::max<int64_t>(1, std::llround(state.keep * static_cast<double>(units())));
   const torch::Tensor order = std::get<1>(logits_.detach().sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));
   return at::zeros_like(logits_).detach().index_fill_(0, order.narrow(0, 0, kept), 1);
 }
@@ -132,7 +136,7 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
   if (frozen || !is_training()) {
     torch::Tensor candidates = logits.detach();
     // A unit that never opens (and may be removed) or that top-k closes must not become the only open unit of an example.
-    if (state.keep < 1) candidates = candidates.masked_fill(keep_mask(state.keep).eq(0), -HUGE_VAL);
+    if (state.keep < 1) candidates = candidates.masked_fill(keep_mask(state).eq(0), -HUGE_VAL);
     if (instance) candidates = candidates.masked_fill(ever_open(state).logical_not(), -HUGE_VAL);
     result.gates = spread(rule(candidates, state.tau));
   } else {
@@ -145,7 +149,7 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     torch::Tensor shifted = by_element ? spread(logits) + noise : logits + noise;
     const torch::Tensor s = at::sigmoid(shifted / state.tau);
     torch::Tensor z = s.mul(options_.zeta - options_.gamma).add(options_.gamma).clamp(0, 1);
-    if (state.keep < 1) z = z * (by_element ? spread(keep_mask(state.keep)) : keep_mask(state.keep));
+    if (state.keep < 1) z = z * (by_element ? spread(keep_mask(state)) : keep_mask(state));
     if (!by_element && fine) z = z.reshape({-1});
     result.gates = by_element ? z : spread(z);
   }

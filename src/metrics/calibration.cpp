@@ -34,57 +34,6 @@ int equal_width_bin(double p, int bins) {
   return bin;
 }
 
-std::vector<double> resampled_errors(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, RandomStream& random,
-                                     int resamples) {
-  struct Row {
-    double gap;
-    uint8_t bin;
-  };
-  const int64_t n = forecasts.size();
-  std::vector<Row> rows(n);
-  for (int64_t i = 0; i < n; ++i) rows[i] = {gap(forecasts, i), bin_of_row[i]};
-  std::vector<double> errors;
-  for (int b = 0; b < resamples; ++b) {
-    BinSums sums{};
-    for (int64_t k = 0; k < n; ++k) {
-      const Row& row = rows[random.below(static_cast<uint64_t>(n))];
-      sums[row.bin] += row.gap;
-    }
-    errors.push_back(absolute_sum(sums) / static_cast<double>(n));
-  }
-  return errors;
-}
-
-// A resample draws a bin's number of rows and the sum of their gaps together. With independent Poisson weights per row the two
-// have variances (rows, sum of gap^2) and covariance (sum of gap); conditioning on the total number of rows gives the multinomial
-// scheme.
-std::vector<double> gaussian_resampled_errors(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row,
-                                              RandomStream& random, int resamples) {
-  BinSums count{}, sum{}, squares{};
-  for (int64_t i = 0; i < forecasts.size(); ++i) {
-    const double d = gap(forecasts, i);
-    count[bin_of_row[i]] += 1;
-    sum[bin_of_row[i]] += d;
-    squares[bin_of_row[i]] += d * d;
-  }
-  const double n = static_cast<double>(forecasts.size());
-  std::vector<double> errors;
-  for (int b = 0; b < resamples; ++b) {
-    BinSums drawn{};
-    double extra_rows = 0;
-    for (size_t k = 0; k < most_bins; ++k) {
-      if (count[k] == 0) continue;
-      const double extra = std::sqrt(count[k]) * random.normal();
-      const double spread = std::sqrt(std::max(0.0, squares[k] - sum[k] * sum[k] / count[k]));
-      drawn[k] = sum[k] + sum[k] / count[k] * extra + spread * random.normal();
-      extra_rows += extra;
-    }
-    for (size_t k = 0; k < most_bins; ++k) drawn[k] -= sum[k] / n * extra_rows;
-    errors.push_back(absolute_sum(drawn) / n);
-  }
-  return errors;
-}
-
 NoiseFloor simulated_floor(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, RandomStream& random, int draws) {
   const int64_t n = forecasts.size();
   BinSums expected{};
@@ -218,15 +167,6 @@ std::vector<ReliabilityBin> reliability(const Forecasts& forecasts, int bins) {
     out[k].accuracy /= static_cast<double>(out[k].count);
   }
   return out;
-}
-
-Interval bootstrap_interval(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, uint64_t seed, int resamples) {
-  if (forecasts.size() == 0) return {undefined, undefined};
-  RandomStream random(seed, 1);
-  std::vector<double> errors = forecasts.size() <= simulated_rows
-                                   ? resampled_errors(forecasts, bin_of_row, random, resamples)
-                                   : gaussian_resampled_errors(forecasts, bin_of_row, random, resamples);
-  return {quantile(errors, 0.025), quantile(errors, 0.975)};
 }
 
 NoiseFloor noise_floor(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, uint64_t seed, int draws) {

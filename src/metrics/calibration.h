@@ -60,13 +60,9 @@ struct NoiseFloor {
   double mean = 0, standard_deviation = 0;
 };
 
-// Up to this many rows intervals and floors are simulated row by row. Above, the sums of the bins are drawn from their Gaussian
-// limit (the exact mean and covariance of the row-wise scheme): the work no longer depends on the number of rows.
+// Up to this many rows floors are simulated row by row. Above, they come from the Gaussian limit (the exact mean and covariance
+// of the row-wise scheme): the work no longer depends on the number of rows.
 constexpr int64_t simulated_rows = 20'000;
-
-// 95 % percentile interval over resamples of the rows; the bins stay those of the full sample. The error is a sum of absolute
-// values, so resampling pushes it up: near the noise floor the interval can lie above the measured value. Read both together.
-Interval bootstrap_interval(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, uint64_t seed, int resamples = 500);
 
 // The error of a perfectly calibrated model with these forecasts: outcomes are redrawn from the forecasts.
 NoiseFloor noise_floor(const Forecasts& forecasts, std::span<const uint8_t> bin_of_row, uint64_t seed, int draws = 200);

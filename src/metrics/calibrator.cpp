@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "l0gm/error.h"
 #include "metrics/scaling.h"
@@ -14,6 +15,8 @@
 
 namespace l0gm {
 namespace {
+
+constexpr uint64_t fold_seed = 5;
 
 double safe_log(double p) { return std::log(std::max(p, smallest_probability)); }
 
@@ -181,6 +184,27 @@ Calibrator fit_calibrator(const Predictions& validation, CalibratorKind kind) {
     out.exponent = power.exponent;
   }
   if (kind == CalibratorKind::isotonic) out.curves = fit_curves(validation);
+  return out;
+}
+
+Predictions cross_fitted(const Predictions& predictions, CalibratorKind kind, int folds) {
+  Predictions out = predictions;
+  if (kind == CalibratorKind::none) return out;
+  const size_t classes = predictions.classes.size();
+  const auto fold_of = [&](int64_t i) {
+    return static_cast<int>(mix_key(fold_seed, static_cast<uint64_t>(predictions.rows[i])) % static_cast<uint64_t>(folds));
+  };
+  for (int fold = 0; fold < folds; ++fold) {
+    Predictions others = predictions;
+    for (int64_t i = 0; i < others.size(); ++i) {
+      if (fold_of(i) == fold) others.labels[i] = -1;  // not fitted to
+    }
+    if (labelled_rows(others) == 0) continue;
+    const Calibrator calibrator = fit_calibrator(others, kind);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      if (fold_of(i) == fold) calibrator.apply_to_row({out.probabilities.data() + i * classes, classes});
+    }
+  }
   return out;
 }
 

@@ -41,4 +41,9 @@ struct Calibrator {
 // The calibrator of that kind with the smallest NLL on the labelled rows; UserError when there is none.
 Calibrator fit_calibrator(const Predictions& validation, CalibratorKind kind);
 
+// Calibrated predictions that can be judged on the rows that a calibrator of that kind is fitted to: each row gets its
+// probabilities from one that was fitted to the other folds. The fold follows from the row's number alone. Rows stay as they are
+// where the other folds have no label.
+Predictions cross_fitted(const Predictions& predictions, CalibratorKind kind, int folds = 5);
+
 }  // namespace l0gm

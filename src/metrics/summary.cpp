@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "l0gm/error.h"
 #include "metrics/calibration.h"
+#include "metrics/calibration_interval.h"
 #include "metrics/scores.h"
 
 namespace l0gm {
@@ -15,13 +16,16 @@ namespace {
 
 constexpr uint64_t resampling_seed = 0;
 
-// Without forecasts every figure stays undefined.
-CalibrationFigure calibration_figure(const Forecasts& forecasts, const std::vector<uint8_t>& bins) {
-  const Interval interval = bootstrap_interval(forecasts, bins, resampling_seed);
-  const NoiseFloor floor = noise_floor(forecasts, bins, resampling_seed);
-  CalibrationFigure figure{calibration_error(forecasts, bins), {}, floor.mean, floor.standard_deviation};
+CalibrationFigure figure_of(double value, const Interval& interval, const NoiseFloor& floor) {
+  CalibrationFigure figure{value, {}, {}, floor.mean, floor.standard_deviation};
   if (std::isfinite(interval.low)) figure.interval.value = {interval.low, interval.high};
   return figure;
+}
+
+// Without forecasts every figure stays undefined.
+CalibrationFigure calibration_figure(const Forecasts& forecasts, const std::vector<uint8_t>& bins) {
+  return figure_of(calibration_error(forecasts, bins), calibration_interval(forecasts, bins, resampling_seed),
+                   noise_floor(forecasts, bins, resampling_seed));
 }
 
 Measures measures(const Predictions& predictions) {
@@ -31,7 +35,12 @@ Measures measures(const Predictions& predictions) {
   out.macro_f1 = macro_f1(predictions);
   out.nll = nll(predictions);
   out.brier = brier(predictions);
-  out.ece_classwise = ece_classwise(predictions);
+  const ClasswiseUncertainty classwise = classwise_uncertainty(predictions, resampling_seed);
+  out.ece_classwise = figure_of(ece_classwise(predictions), classwise.interval, classwise.floor);
+  const int64_t rows = labelled_rows(predictions);
+  if (rows > 0 && rows < covered_rows_per_class * predictions.class_count()) {
+    out.ece_classwise.interval_coverage = coverage_of_few_rows;
+  }
   const Forecasts top = top_forecasts(predictions);
   out.ece = calibration_figure(top, equal_width_bins(top.probability));
   out.ece_adaptive = calibration_figure(top, equal_mass_bins(top.probability));
@@ -53,11 +62,14 @@ std::vector<std::vector<int64_t>> confusion_rows(const Predictions& predictions)
 
 }  // namespace
 
-MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator) {
+MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator, CalibratedBy by) {
   check_predictions(raw);
   MetricsSummary out;
   out.raw = measures(raw);
-  if (calibrator.kind != CalibratorKind::none) out.calibrated = measures(calibrator.apply(raw));
+  if (calibrator.kind != CalibratorKind::none) {
+    out.calibrated = measures(by == CalibratedBy::stored ? calibrator.apply(raw) : cross_fitted(raw, calibrator.kind));
+    out.calibrated_by.value = name_of_enum(by);
+  }
   out.rows = labelled_rows(raw);
   out.unlabelled_rows = raw.size() - labelled_rows(raw);
   out.classes = raw.class_count();

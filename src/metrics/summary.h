@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,15 @@ constexpr double undefined_figure = std::numeric_limits<double>::quiet_NaN();  /
 // A calibration error with the interval and the noise floor without which it cannot be read.
 struct CalibrationFigure {
   double value = undefined_figure;
-  Nullable<std::vector<double>> interval;  // low, high
+  Nullable<std::vector<double>> interval;   // low, high: 95 %
+  std::optional<double> interval_coverage;  // what simulations found instead, where that is less than 92 %
   double floor = undefined_figure, floor_sd = undefined_figure;
 
   template <class Visitor>
   void visit(Visitor& v, const std::string& name, const std::string& suffix) {
     v(name + suffix, value);
     v(name + "_interval" + suffix, interval);
+    v(name + "_interval_coverage" + suffix, interval_coverage);
     v(name + "_floor" + suffix, floor);
     v(name + "_floor_sd" + suffix, floor_sd);
   }
@@ -32,8 +35,8 @@ struct CalibrationFigure {
 // The measures that a calibrator can change. In JSON the calibrated ones have the suffix `_scaled`.
 struct Measures {
   double accuracy = undefined_figure, auc = undefined_figure, macro_f1 = undefined_figure;
-  double nll = undefined_figure, brier = undefined_figure, ece_classwise = undefined_figure;
-  CalibrationFigure ece, ece_adaptive, ece_binary;
+  double nll = undefined_figure, brier = undefined_figure;
+  CalibrationFigure ece, ece_adaptive, ece_binary, ece_classwise;
   Nullable<std::vector<ReliabilityBin>> reliability, reliability_binary;
 
   template <class Visitor>
@@ -43,14 +46,20 @@ struct Measures {
     v("macro_f1" + suffix, macro_f1);
     v("nll" + suffix, nll);
     v("brier" + suffix, brier);
-    v("ece_classwise" + suffix, ece_classwise);
     ece.visit(v, "ece", suffix);
     ece_adaptive.visit(v, "ece_adaptive", suffix);
     ece_binary.visit(v, "ece_binary", suffix);
+    ece_classwise.visit(v, "ece_classwise", suffix);
     v("reliability" + suffix, reliability);
     v("reliability_binary" + suffix, reliability_binary);
   }
 };
+
+// What the calibrated figures come from: the calibrator as stored, fitted to other rows; or, on the rows that it was fitted to,
+// calibrators of its kind that each row had no part in (cross_fitted).
+enum class CalibratedBy { stored, cross_fit };
+template <>
+inline constexpr auto enum_names<CalibratedBy> = std::to_array<std::string_view>({"stored", "cross-fit"});
 
 // Everything `eval --json` says that follows from predictions alone; what is undefined is NaN or empty, null in JSON.
 struct MetricsSummary {
@@ -62,6 +71,7 @@ struct MetricsSummary {
   Measures raw, calibrated;                     // all undefined where the calibrator is `none`
   std::vector<std::vector<int64_t>> confusion;  // [label][prediction]
   std::string calibrator;                       // its name
+  Nullable<std::string> calibrated_by;          // none where the calibrator is `none`
   double temperature = undefined_figure;
   nlohmann::json calibrator_parameters;
 
@@ -79,13 +89,15 @@ struct MetricsSummary {
     calibrated.visit(v, "_scaled");
     v("confusion", confusion);
     v("calibrator", calibrator);
+    v("calibrated_by", calibrated_by);
     v("temperature", temperature);
     v("calibrator_parameters", calibrator_parameters);
   }
 };
 
 // Intervals and floors come from a fixed seed: the same predictions give the same figures.
-MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator);
+// The calibrator's parameters are told as they are stored, whatever the calibrated figures come from.
+MetricsSummary metrics_summary(const Predictions& raw, const Calibrator& calibrator, CalibratedBy by = CalibratedBy::stored);
 
 // Fits the calibrator on validation predictions first. Without them (nullptr) the calibrator is `none`.
 MetricsSummary metrics_summary(const Predictions& raw, const Predictions* validation_for_calibration, CalibratorKind kind);

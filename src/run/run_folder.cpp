@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "base/hash.h"
 #include "base/version.h"
 #include "l0gm/error.h"
@@ -136,9 +134,7 @@ void RunFolder::append_metrics(const EpochRecord& r) const {
                                        {"active_fraction", r.active_fraction},
                                        {"expected_active_fraction", r.expected_active_fraction},
                                        {"seconds", r.seconds}};
-  std::ofstream file(metrics(), std::ios::app);
-  file << line.dump() << '\n';
-  if (!file.flush()) throw std::runtime_error(fmt::format("{} cannot be written", metrics().string()));
+  append_to_file(metrics(), line.dump() + '\n');
 }
 
 void RunFolder::keep_metrics(int64_t lines) const {

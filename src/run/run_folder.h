@@ -59,9 +59,9 @@ class RunFolder {
   bool finished() const { return record_.value("state", "") == "finished"; }
   void require_finished() const;  // UserError that says how to go on
 
-  void append_metrics(const EpochRecord& record) const;
-  void keep_metrics(int64_t lines) const;  // drops what an interrupted run wrote after its last checkpoint
-  double seconds_so_far() const;           // by the last line of the metrics; 0 without one
+  void append_metrics(const EpochRecord& record) const;  // on the disk on return: the next checkpoint counts its lines
+  void keep_metrics(int64_t lines) const;                // drops what an interrupted run wrote after its last checkpoint
+  double seconds_so_far() const;                         // by the last line of the metrics; 0 without one
   nlohmann::json read_json(const std::filesystem::path& file) const;
   void write_json(const std::filesystem::path& file, const nlohmann::json& value) const;
 

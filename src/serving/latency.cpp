@@ -19,18 +19,16 @@
 namespace l0gm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t fewest_rows = 2048;  // to take batches from: enough that no branch predictor memorises them
 constexpr int64_t most_batch = 1 << 20;
 constexpr double shortest_run_us = 20;  // a thousand times what reading the clock takes
 constexpr double share_missing = 0.02;
 constexpr uint64_t seed_of_rows = 1;
 
-double microseconds_of(const std::function<void(int64_t)>& work, int64_t calls) {
-  const auto start = Clock::now();
+double microseconds_of(const std::function<void(int64_t)>& work, int64_t calls, const MicrosecondClock& clock) {
+  const double start = clock();
   work(calls);
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  return clock() - start;
 }
 
 // A value that the column's own fields know, where there is one: most cells of real rows are such.
@@ -118,16 +116,20 @@ double percentile(std::vector<double> values, double share) {
   return values[at];
 }
 
-CallTimes time_calls(const std::function<void(int64_t)>& work, int64_t runs, int64_t warmup) {
+double steady_microseconds() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+CallTimes time_calls(const std::function<void(int64_t)>& work, int64_t runs, int64_t warmup, const MicrosecondClock& clock) {
   CallTimes times;
   for (int64_t i = 0; i < warmup; ++i) work(1);
   // The fastest of three: one that was interrupted says nothing about the work.
-  const auto one_run = [&] { return microseconds_of(work, times.calls); };
+  const auto one_run = [&] { return microseconds_of(work, times.calls, clock); };
   const auto fastest = [&] { return std::min({one_run(), one_run(), one_run()}); };
   while (times.calls < (1 << 20) && fastest() < shortest_run_us) times.calls *= 2;
   std::vector<double> together, single;
   for (int64_t i = 0; i < runs; ++i) together.push_back(one_run() / static_cast<double>(times.calls));
-  for (int64_t i = 0; times.calls > 1 && i < runs; ++i) single.push_back(microseconds_of(work, 1));
+  for (int64_t i = 0; times.calls > 1 && i < runs; ++i) single.push_back(microseconds_of(work, 1, clock));
   times.p99_us = percentile(times.calls > 1 ? single : together, 0.99);
   times.median_us = percentile(std::move(together), 0.5);
   return times;

@@ -33,8 +33,11 @@ struct CallTimes {
   double p99_us = 0;     // of calls that were timed one by one
   int64_t calls = 1;     // in one run
 };
-// `work(n)` makes n calls.
-CallTimes time_calls(const std::function<void(int64_t)>& work, int64_t runs, int64_t warmup);
+// `work(n)` makes n calls. `clock`: microseconds since any fixed moment.
+using MicrosecondClock = std::function<double()>;
+double steady_microseconds();
+CallTimes time_calls(const std::function<void(int64_t)>& work, int64_t runs, int64_t warmup,
+                     const MicrosecondClock& clock = steady_microseconds);
 
 // The smallest value that at least this share of the values does not exceed.
 double percentile(std::vector<double> values, double share);

@@ -29,6 +29,10 @@ void Task::set_soft_targets(const Predictions&) {
   throw UserError("distill.from: this kind of task does not learn from another model so far; remove it");
 }
 
+torch::Tensor step_loss(const torch::Tensor& losses, const Batch& batch) {
+  return batch.weights.defined() ? (losses * batch.weights).sum() : losses.mean();
+}
+
 torch::Tensor mean_probabilities(const torch::Tensor& logits) { return log_probabilities(logits).exp().mean(1); }
 
 }  // namespace l0gm

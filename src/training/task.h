@@ -32,6 +32,10 @@ class Task {
   double distill_temperature = 1;
 };
 
+// The loss of a step from the losses of its examples: their mean, or the sum weighted by the batch's weights. Those are not
+// divided by their own sum, which varies from batch to batch together with the losses and would bias the estimate.
+torch::Tensor step_loss(const torch::Tensor& losses, const Batch& batch);
+
 // Probabilities [examples, classes]: the mean of the members'.
 torch::Tensor mean_probabilities(const torch::Tensor& logits);
 

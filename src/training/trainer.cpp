@@ -102,8 +102,7 @@ double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
   GatePass& pass = *last_pass_;
   pass.probing = control_.wants_probe(state);
   const torch::Tensor logits = model_->forward(*batch, pass);
-  torch::Tensor loss = task_.loss(logits, *batch);
-  loss = batch->weights.defined() ? (loss * batch->weights).sum() / batch->weights.sum() : loss.mean();
+  torch::Tensor loss = step_loss(task_.loss(logits, *batch), *batch);
   const torch::Tensor task_loss = loss.detach();
   if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
   if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
@@ -134,9 +133,10 @@ bool Trainer::patience_is_over() const {
   return config_.train.patience > 0 && state_.epochs_without_better >= config_.train.patience;
 }
 
-void Trainer::evaluate(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
+void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vector<Observer*>& observers, double seconds) {
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
+  const GateState state = control_.state(of_step);  // top-k over several sites follows the logits in use
   const Predictions predictions = task_.predict(*model_, state, Split::valid);
   const double valid_nll = nll(predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
@@ -145,8 +145,9 @@ void Trainer::evaluate(const GateState& state, int64_t epoch, const std::vector<
     fail(fmt::format("it diverges (training loss {:.3g}, validation loss {:.3g})", train_loss, valid_nll));
   }
   const bool gated = !model_->sites().empty();
+  const bool only_chance = state_.step == steps_ && state_.best_step < 0;  // a short run without hardening
   const bool counts =
-      !gated || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+      !gated || only_chance || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;

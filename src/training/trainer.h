@@ -59,7 +59,7 @@ class Trainer {
   GateState gate_state(int64_t step) const;
   void enter_phase(const GateState& state);
   double step(const GateState& state, int64_t epoch, int64_t index);
-  void evaluate(const GateState& state, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
+  void evaluate(const GateState& of_step, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
   double learning_rate_factor(int64_t step) const;
   void save() const;
   bool patience_is_over() const;

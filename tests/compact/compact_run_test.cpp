@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "compact/candidate.h"
 #include "compact/fake_compaction.h"
 #include "compact/parity.h"
 #include "l0gm/error.h"
+#include "metrics/make_predictions.h"
 #include "support/temporary_folder.h"
 
 // The driver, whatever is compacted: what it asks, in which order it writes, what it says.
@@ -31,6 +33,16 @@ class CompactDriver : public testing::Test {
   std::filesystem::path out_ = folder_.path() / "m.l0gm";
   FakeCompaction compaction_;
 };
+
+TEST(CompactFigures, OfValidationRowsAreCrossFitted) {
+  const Predictions p = testing_tools::sharpened(testing_tools::calibrated_model(200, 2, 1.5, 1), 2);
+  const Calibrator fitted = fit_calibrator(p, CalibratorKind::isotonic);
+  const nlohmann::json valid = figures_of(p, fitted, Split::valid), test = figures_of(p, fitted, Split::test);
+  EXPECT_EQ(valid["calibrated_by"], "cross-fit");
+  EXPECT_EQ(test["calibrated_by"], "stored");
+  EXPECT_GT(valid["nll_scaled"].get<double>(), test["nll_scaled"].get<double>());
+  EXPECT_EQ(valid["nll"], test["nll"]);
+}
 
 TEST_F(CompactDriver, ProvesWritesAndTells) {
   const CompactResult result = run();

@@ -28,6 +28,9 @@ TEST(Describe, PeopleReadTheSameFigures) {
   EXPECT_TRUE(contains(text, "30 of 120 units open (25.0 %)")) << text;
   EXPECT_TRUE(contains(text, fmt::format("accuracy {:.4f}", result.summary.raw.accuracy))) << text;
   EXPECT_TRUE(contains(text, "calibrated")) << text;
+  EXPECT_FALSE(contains(text, "cross-fitted")) << text;
+  const std::string valid = describe(evaluate(modalities(), out, Split::valid, one_thread()));
+  EXPECT_TRUE(contains(valid, "cross-fitted")) << valid;
   fs::create_directories(folder.path() / "peer/predictions");
   fs::copy_file(out / "predictions/test.csv", folder.path() / "peer/predictions/test.csv");
   const Evaluation peer = evaluate(modalities(), folder.path() / "peer", Split::test, one_thread());

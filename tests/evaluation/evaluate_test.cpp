@@ -4,6 +4,7 @@
 
 #include "l0gm/error.h"
 #include "metrics/make_predictions.h"
+#include "metrics/scores.h"
 #include "metrics/summary.h"
 #include "training/tiny_run.h"
 
@@ -156,6 +157,13 @@ TEST_F(Evaluate, ValidationRowsAreThoseOfTraining) {
   EXPECT_EQ(read_file(out() / "predictions/valid.csv"), before);
   const nlohmann::json summary = nlohmann::json::parse(read_file(out() / "summary.json"));
   EXPECT_NEAR(result["nll"].get<double>(), summary["best_valid_nll"].get<double>(), 1e-9);
+  // The calibrator was fitted to these rows: it is told as it is stored, and judged by others that were not.
+  const Predictions valid = read_predictions(out() / "predictions/valid.csv");
+  const Calibrator stored = Calibrator::from_json(summary["calibrator"]);
+  EXPECT_EQ(result["calibrator_parameters"], stored.to_json());
+  EXPECT_EQ(result["calibrated_by"], "cross-fit");
+  EXPECT_EQ(result["nll_scaled"], metrics_summary(valid, stored, CalibratedBy::cross_fit).calibrated.nll);
+  EXPECT_EQ(evaluated(out())["calibrated_by"], "stored");
 }
 
 TEST_F(Evaluate, AChangedFileIsRefused) {
@@ -200,6 +208,10 @@ TEST_F(Evaluate, AnybodysPredictionsAreJudgedByTheSameCode) {
   for (const auto& [key, value] : wanted.items()) EXPECT_EQ(result[key], value) << key;
   EXPECT_GT(result["temperature"], 1.5);  // it was twice too sure
   EXPECT_EQ(evaluated(folder_.path() / "peer/predictions/test.csv")["nll"], result["nll"]);
+  EXPECT_EQ(result["calibrated_by"], "stored");
+  result = evaluated(folder_.path() / "peer", Split::valid);
+  EXPECT_EQ(result["calibrated_by"], "cross-fit");
+  EXPECT_NEAR(result["nll_scaled"].get<double>(), nll(cross_fitted(valid, CalibratorKind::temperature)), 1e-9);
 }
 
 TEST_F(Evaluate, NeitherRunNorPredictions) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "make_predictions.h"
+#include "metrics/calibration_interval.h"
 
 namespace l0gm {
 namespace {
@@ -62,7 +63,7 @@ TEST(Calibration, NothingLabelledIsUndefined) {
   const Predictions p = binary({-1}, {0.3});
   for (const auto measure : {ece, ece_binary, ece_adaptive, ece_classwise}) EXPECT_TRUE(std::isnan(measure(p)));
   const Forecasts none = top_forecasts(p);
-  EXPECT_TRUE(std::isnan(bootstrap_interval(none, {}, 0).low));
+  EXPECT_TRUE(std::isnan(calibration_interval(none, {}, 0).low));
   EXPECT_TRUE(std::isnan(noise_floor(none, {}, 0).mean));
 }
 
@@ -132,17 +133,18 @@ TEST(Calibration, GaussianLimitAgreesWithSimulation) {
   const NoiseFloor simulated = noise_floor(small, small_bins, 0, 2000), limit = noise_floor(large, large_bins, 0);
   EXPECT_NEAR(simulated.mean / limit.mean, std::sqrt(5), 0.05);
   EXPECT_NEAR(simulated.standard_deviation / limit.standard_deviation, std::sqrt(5), 0.15);
-  const Interval wide = bootstrap_interval(small, small_bins, 0, 2000), narrow = bootstrap_interval(large, large_bins, 0, 2000);
+  const Interval wide = calibration_interval(small, small_bins, 0, 2000),
+                 narrow = calibration_interval(large, large_bins, 0, 2000);
   EXPECT_NEAR((wide.high - wide.low) / (narrow.high - narrow.low), std::sqrt(5), 0.2);
 }
 
 TEST(Calibration, IntervalIsReproducibleAndFollowsTheSeed) {
   const Forecasts forecasts = top_forecasts(sharpened(calibrated_model(800, 2, 1.5, 12), 2));
   const auto bins = equal_width_bins(forecasts.probability);
-  const Interval a = bootstrap_interval(forecasts, bins, 1), b = bootstrap_interval(forecasts, bins, 1);
+  const Interval a = calibration_interval(forecasts, bins, 1), b = calibration_interval(forecasts, bins, 1);
   EXPECT_EQ(a.low, b.low);
   EXPECT_EQ(a.high, b.high);
-  EXPECT_NE(a.low, bootstrap_interval(forecasts, bins, 2).low);
+  EXPECT_NE(a.low, calibration_interval(forecasts, bins, 2).low);
   const double error = calibration_error(forecasts, bins);
   EXPECT_LT(a.low, error);
   EXPECT_GT(a.high, error);
@@ -158,7 +160,7 @@ TEST(Calibration, IntervalCoversTheTruth) {
       forecasts.probability.push_back(0.7);
       forecasts.outcome.push_back(random.uniform() < 0.6);
     }
-    const Interval interval = bootstrap_interval(forecasts, equal_width_bins(forecasts.probability), k);
+    const Interval interval = calibration_interval(forecasts, equal_width_bins(forecasts.probability), k);
     covered += interval.low <= 0.1 && 0.1 <= interval.high;
   }
   EXPECT_GE(covered, 86);

@@ -32,6 +32,9 @@ constexpr const char* measures[] = {"accuracy",
                                     "ece_binary",
                                     "ece_adaptive",
                                     "ece_classwise",
+                                    "ece_classwise_interval",
+                                    "ece_classwise_floor",
+                                    "ece_classwise_floor_sd",
                                     "ece_interval",
                                     "ece_floor",
                                     "ece_floor_sd",
@@ -64,6 +67,14 @@ TEST(Summary, HasEveryKeyRawAndCalibratedSideBySide) {
   EXPECT_EQ(out["confusion"][0][0].get<int64_t>() + out["confusion"][1][1].get<int64_t>(),
             std::llround(out["accuracy"].get<double>() * 1500));
   EXPECT_EQ(out, summary(test, &validation, CalibratorKind::temperature));  // a fixed seed
+}
+
+TEST(Summary, IntervalsThatAreKnownToCoverLessSaySo) {
+  const nlohmann::json few = summary(calibrated_model(100, 10, 1.5, 8), Calibrator{}),
+                       enough = summary(calibrated_model(500, 10, 1.5, 8), Calibrator{});
+  EXPECT_EQ(few.at("ece_classwise_interval_coverage"), 0.81);
+  EXPECT_FALSE(few.contains("ece_interval_coverage"));
+  EXPECT_FALSE(enough.contains("ece_classwise_interval_coverage"));
 }
 
 TEST(Summary, WithoutCalibrationTheScaledFiguresAreNull) {

@@ -1,11 +1,30 @@
 #include "run/run_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <mutex>
 #include <set>
 
 #include "l0gm/error.h"
 #include "support/temporary_folder.h"
+
+namespace {
+std::mutex synced_lock;
+std::vector<std::string> synced;  // names of files given to fsync, in order
+}  // namespace
+
+// Instead of the C library's.
+extern "C" int fsync(int descriptor) {
+  char name[4096];
+  const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), name, sizeof(name));
+  if (size > 0) {
+    const std::lock_guard hold(synced_lock);
+    synced.emplace_back(name, static_cast<size_t>(size));
+  }
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace l0gm {
 namespace {
@@ -169,6 +188,18 @@ TEST_F(RunFolders, MetricsLines) {
   EXPECT_EQ(keys, (std::set<std::string>{"step", "epoch", "phase", "tau", "lambda", "mu", "train_loss", "valid_nll",
                                          "active_fraction", "expected_active_fraction", "seconds"}));
   EXPECT_EQ(first["valid_nll"].get<double>(), 1.0 / 3);
+}
+
+// A checkpoint that is on the disk counts lines that are there as well, whatever is lost afterwards.
+TEST_F(RunFolders, MetricsAreOnTheDiskWhenTheyAreAppended) {
+  const RunFolder made = RunFolder::create(path_, "table");
+  synced.clear();
+  made.append_metrics(epoch(1));
+  const std::string folder = std::filesystem::canonical(path_).string();
+  EXPECT_EQ(synced, (std::vector<std::string>{folder + "/metrics.jsonl", folder})) << "the new name, too";
+  made.append_metrics(epoch(2));
+  ASSERT_EQ(synced.size(), 3u);
+  EXPECT_EQ(synced.back(), folder + "/metrics.jsonl");
 }
 
 TEST_F(RunFolders, MetricsBehindACheckpointAreDropped) {

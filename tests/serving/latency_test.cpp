@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 #include "base/text.h"
 #include "encode/table/row_encoder.h"
@@ -34,32 +32,32 @@ TEST(Latency, PercentilesAreValuesOfTheSample) {
 
 TEST(Latency, ALongCallIsARunOfItsOwn) {
   int64_t calls = 0;
+  double now = 1e6;
   const auto work = [&](int64_t count) {
     calls += count;
-    for (; count > 0; --count) std::this_thread::sleep_for(std::chrono::microseconds(calls % 10 == 0 ? 3000 : 300));
+    now += static_cast<double>(count) * (calls % 10 == 0 ? 3000 : 300);
   };
-  const CallTimes times = time_calls(work, 50, 5);
+  const CallTimes times = time_calls(work, 50, 5, [&] { return now; });
   EXPECT_EQ(times.calls, 1);
   EXPECT_EQ(calls, 5 + 3 + 50);
-  EXPECT_GE(times.median_us, 300);
-  EXPECT_LT(times.median_us, 3000);
-  EXPECT_GE(times.p99_us, 3000);  // one call in ten
+  EXPECT_EQ(times.median_us, 300);
+  EXPECT_EQ(times.p99_us, 3000);  // one call in ten
 }
 
 TEST(Latency, ShortCallsAreTimedTogetherAndOneByOne) {
   int64_t calls = 0, single = 0;
-  volatile int sink = 0;
+  double now = 1e6;
   const auto work = [&](int64_t count) {
     calls += count;
     single += count == 1 ? 1 : 0;
-    for (; count > 0; --count) sink = sink + 1;
+    now += count == 1 ? 0.5 : 0.125 * static_cast<double>(count);
   };
-  const CallTimes times = time_calls(work, 30, 7);
+  const CallTimes times = time_calls(work, 30, 7, [&] { return now; });
   EXPECT_GT(times.calls, 100);
   EXPECT_GE(calls, 30 * times.calls + 30);
   EXPECT_EQ(single, 7 + 3 + 30);
-  EXPECT_GT(times.median_us, 0);
-  EXPECT_LT(times.median_us, 1);
+  EXPECT_EQ(times.median_us, 0.125);
+  EXPECT_EQ(times.p99_us, 0.5);
 }
 
 TEST(Latency, MadeRowsFollowTheSchema) {
@@ -149,10 +147,9 @@ TEST_F(LatencyOfAModel, EveryBatchAndBothKindsOfRows) {
     EXPECT_EQ(result["input"], i % 2 == 0 ? "numbers" : "text");
     EXPECT_EQ(result["batch"], options_.batches[i / 2]);
     EXPECT_GT(result["median_us"].get<double>(), 0);
-    EXPECT_LT(result["median_us"].get<double>(), 1000);
     EXPECT_GT(result["p99_us"].get<double>(), 0);
+    EXPECT_GE(result["calls_per_run"].get<int64_t>(), 1);
   }
-  EXPECT_GT(measured["results"][0]["calls_per_run"], measured["results"][4]["calls_per_run"]);
   const std::string text = describe_latency(measured);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
   EXPECT_TRUE(contains(text, "3000")) << text;

@@ -13,7 +13,7 @@ namespace l0gm {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::path(testing::TempDir()) / "l0gm-XXXXXX").string();
+    std::string pattern = (std::filesystem::path(::testing::TempDir()) / "l0gm-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create " + pattern);
     path_ = pattern;
   }

@@ -108,6 +108,17 @@ TEST_F(Trainers, AGatedRunThatNeverHardensIsRefused) {
   EXPECT_TRUE(run(folder));
 }
 
+TEST_F(Trainers, WithoutAScheduleTheLastStepCountsHoweverFewThereAre) {
+  for (const std::string epochs : {"1", "2", "3"}) {
+    TemporaryFolder place;
+    prepare({"schedule.kind=none", "gate.lambda=0.001", "train.batch=1000", "train.epochs=" + epochs});
+    const RunFolder folder = RunFolder::create(place.path() / "run", "table");
+    EXPECT_TRUE(run(folder)) << epochs;
+    EXPECT_GT(state_.best_step, 0) << epochs;
+    EXPECT_TRUE(std::filesystem::exists(folder.best())) << epochs;
+  }
+}
+
 TEST_F(Trainers, TheBestIsPickedAmongHardenedStepsOnly) {
   // A price that closes nearly everything: the open gates before it predict better than what remains.
   prepare({"gate.lambda=10", "train.gate_lr=0.5", "train.lr=0.02", "train.epochs=20", "schedule.warmup=0.4"});

@@ -175,7 +175,7 @@ void fold_gate(const ModelProbe& probe, const std::vector<UnitSource>& units, Ta
   const HardConcreteImpl::Map map = gate->map();
   folded.rank = map.in.defined() ? map.in.size(1) : 0;
   torch::Tensor logits = gate->logits().to(torch::kFloat64);
-  if (probe.state().keep < 1) logits = logits.masked_fill(gate->keep_mask(probe.state().keep).eq(0), never_open);
+  if (probe.state().keep < 1) logits = logits.masked_fill(gate->keep_mask(probe.state()).eq(0), never_open);
   folded.logits = matrix_of(logits.index_select(0, kept).unsqueeze(0));
   folded.range = matrix_of(gate->range().index_select(0, kept).unsqueeze(0));
   folded.step = options.test_rule == TestRule::threshold;

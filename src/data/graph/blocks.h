@@ -30,7 +30,7 @@ struct MessagePlan {
       inputs;  // nodes whose attributes are read, in the order of the first block's sources; empty: all, in order
   std::vector<int64_t> outputs;     // nodes of the last block's targets, in order; empty: all, in order
   std::vector<int32_t> examples;    // rows of the outputs that are examples; empty: all
-  std::vector<float> loss_weights;  // of the examples; empty: all 1
+  std::vector<float> loss_weights;  // of the examples, with the expected sum 1; empty: the same for each
 };
 
 // The whole graph as one block.

@@ -136,7 +136,9 @@ void each_number(const NumpyArray& array, const std::string& where, std::string_
   const auto loop_as = [&](auto number) {
     loop([swapped](const char* place) { return element<decltype(number)>(place, swapped); });
   };
-  switch (array.type.kind * 16 + static_cast<int>(array.type.size)) {
+  // Text has sizes of any length, which would be mistaken for those of numbers.
+  const bool text = array.type.kind == 'U' || array.type.kind == 'S' || array.type.size > 8;
+  switch (text ? 0 : array.type.kind * 16 + static_cast<int>(array.type.size)) {
     case 'b' * 16 + 1:
       return loop([](const char* place) { return *place != 0 ? 1 : 0; });
     case 'i' * 16 + 1:

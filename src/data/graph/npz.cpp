@@ -155,8 +155,15 @@ class NpzFile {
     if (value.kind == Kind::array && value.items.empty()) damaged(name, "an array without content");
     if (value.kind != Kind::array && value.kind != Kind::list) damaged(name, name_of(value.kind));
     std::vector<std::string> list;
+    const uint64_t most = archive_.unpacked_bytes() + npz_repeated_text;
+    uint64_t bytes = 0;
     for (const PickleValue* item : value.kind == Kind::array ? value.objects() : value.items) {
       if (item->kind != Kind::text) damaged(name, fmt::format("{} where text was wanted", name_of(item->kind)));
+      bytes += item->text.size();
+      if (bytes > most) {
+        throw UserError(fmt::format("{} repeats texts to more than {} bytes, which no names of a graph need. Write it anew.",
+                                    where(name), with_thousands(static_cast<int64_t>(most))));
+      }
       list.emplace_back(item->text);
     }
     return list;
@@ -232,6 +239,13 @@ void read_attributes(Graph& graph, const NpzFile& file) {
   } else {
     const CsrMatrix matrix = file.matrix(name, "attr");
     check_attribute_rows(graph, matrix.rows, file.where(name));
+    if (matrix.columns > std::max(npz_free_columns, static_cast<int64_t>(matrix.places.size()))) {
+      throw UserError(
+          fmt::format("{} has {} columns and {} entries: more than {} columns are read only where there are at least "
+                      "as many entries. Leave out columns without entries.",
+                      file.where(name), with_thousands(matrix.columns),
+                      with_thousands(static_cast<int64_t>(matrix.places.size())), with_thousands(npz_free_columns)));
+    }
     graph.attributes = matrix.columns;
     graph.sparse = canonical_rows(matrix);
   }

@@ -14,7 +14,6 @@ namespace l0gm {
 namespace {
 
 using Kind = PickleValue::Kind;
-constexpr size_t most_values = size_t{1} << 23;
 
 enum Opcode : unsigned char {
   mark = '(',
@@ -100,7 +99,7 @@ class PickleReader {
   }
 
   PickleValue& push(Kind kind) {
-    if (pickle_.values_.size() >= most_values) fail("it has too many values");
+    if (pickle_.values_.size() >= Pickle::most_values) fail("it has too many values");
     PickleValue& value = pickle_.values_.emplace_back();
     value.kind = kind;
     stack_.push_back(&value);

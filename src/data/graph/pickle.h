@@ -28,9 +28,12 @@ struct PickleValue {
 
 // Reads the subset of pickle that numpy arrays, scipy's CSR matrices, dictionaries and lists of them need. Nothing is executed:
 // any name other than those of numpy's arrays and types, scipy's csr_matrix and csr_array, and _codecs.encode is refused with a
-// UserError that names it. Protocols 2 to 5. `bytes` must outlive the result.
+// UserError that names it. Protocols 2 to 5. `bytes` must outlive the result. At most most_values values, about 1.2 GB of memory;
+// references to one value are pointers, and decoded bytes are together no more than the pickle has.
 class Pickle {
  public:
+  static constexpr size_t most_values = size_t{1} << 23;
+
   Pickle(std::string_view bytes, const std::string& where);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;

@@ -33,9 +33,7 @@ SaintSampler::SaintSampler(const Graph& graph, const GraphOptions& options, int6
       batch_(batch),
       seed_(seed),
       is_training_(mark_training(graph)),
-      distribution_(distribution_of(graph, options, batch, seed)) {
-  for (const int64_t node : graph.train) examples_share_ += distribution_->chance(node) / static_cast<double>(graph.train.size());
-}
+      distribution_(distribution_of(graph, options, batch, seed)) {}
 
 MessagePlan SaintSampler::draw(int64_t epoch, int64_t index) const {
   if (epoch < 0 || index < 0 || index >= steps_per_epoch()) {
@@ -63,7 +61,7 @@ MessagePlan SaintSampler::draw(int64_t epoch, int64_t index) const {
     offsets.push_back(static_cast<int64_t>(neighbours.size()));
     if (is_training_[static_cast<size_t>(node)] == 0) continue;
     plan.examples.push_back(static_cast<int32_t>(i));
-    plan.loss_weights.push_back(static_cast<float>(examples_share_ / chance));
+    plan.loss_weights.push_back(static_cast<float>(1 / (chance * static_cast<double>(graph_.train.size()))));
   }
   const auto block = make_block(graph_, plan.inputs, std::move(offsets), std::move(neighbours), std::move(weights));
   plan.blocks.assign(static_cast<size_t>(layers_), block);

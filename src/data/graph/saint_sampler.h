@@ -9,9 +9,9 @@
 namespace l0gm {
 
 // Subgraphs as batches (GraphSAINT, Zeng et al. 2020): one square block for all layers. With C the chance of being in a subgraph,
-// an edge has the weight C_v / C_uv, which makes neighbour sums unbiased; an example has the weight 1 / C_v, which makes the sum
-// of losses unbiased (the trainer divides by the sum of weights), times a constant that makes 1 the mean weight of a step's
-// examples. Chances are exact for `node` and `edge`, estimated for `walk`.
+// an edge has the weight C_v / C_uv, which makes neighbour sums unbiased; an example of N training nodes has the weight
+// 1 / (C_v N), which makes the weighted sum of losses, as the trainer takes it, an unbiased estimate of their mean over all
+// training nodes. Chances are exact for `node` and `edge`, estimated for `walk`.
 class SaintSampler : public GraphSampler {
  public:
   SaintSampler(const Graph& graph, const GraphOptions& options, int64_t layers, int64_t batch, uint64_t seed);
@@ -24,7 +24,6 @@ class SaintSampler : public GraphSampler {
   uint64_t seed_;
   std::vector<uint8_t> is_training_;
   std::unique_ptr<SubgraphDistribution> distribution_;
-  double examples_share_ = 0;  // mean share of the training nodes that a subgraph contains
 };
 
 }  // namespace l0gm

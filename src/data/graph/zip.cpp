@@ -74,6 +74,10 @@ void ZipArchive::read_directory() {
   }
   if (place > end || size != end - place || count > size / directory_entry_size)
     fail("its list of contents is damaged or cut off");
+  if (count > most_entries) {
+    fail(fmt::format("it holds {} files, at most {} are read", with_thousands(static_cast<int64_t>(count)),
+                     with_thousands(static_cast<int64_t>(most_entries))));
+  }
   for (uint64_t i = 0; i < count; ++i) place = read_entry(place, end);
   if (place != end) fail("its list of contents is damaged");
 }
@@ -100,7 +104,13 @@ uint64_t ZipArchive::read_entry(uint64_t place, uint64_t end) {
     *field = number_at(wide, 0, 8);
     wide.remove_prefix(8);
   }
-  if (has(entry.name)) fail(fmt::format("it holds '{}' twice", entry.name));
+  if (!places_.emplace(entry.name, entries_.size()).second) fail(fmt::format("it holds '{}' twice", entry.name));
+  const uint64_t most = std::max(always_unpacked, bytes.size() * most_ratio);
+  if (entry.size > most - unpacked_) {
+    fail(fmt::format("its contents claim more than {} bytes, {} times its size is the most that is unpacked",
+                     with_thousands(static_cast<int64_t>(most)), most / bytes.size()));
+  }
+  unpacked_ += entry.size;
   entries_.push_back(std::move(entry));
   return place + length;
 }
@@ -111,9 +121,7 @@ std::vector<std::string> ZipArchive::names() const {
   return all;
 }
 
-bool ZipArchive::has(const std::string& name) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
-}
+bool ZipArchive::has(const std::string& name) const { return places_.contains(name); }
 
 std::string_view ZipArchive::packed_bytes(const Entry& entry) const {
   const std::string_view bytes = file_.bytes();
@@ -130,16 +138,17 @@ std::string_view ZipArchive::packed_bytes(const Entry& entry) const {
 }
 
 std::string ZipArchive::read(const std::string& name) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.name == name; });
-  if (found == entries_.end()) {
+  const auto place = places_.find(name);
+  if (place == places_.end()) {
     throw UserError(fmt::format("'{}' holds no '{}'; it holds: {}.{}", path_.string(), name, list_some(names()),
                                 did_you_mean(name, names())));
   }
-  if ((found->flags & encrypted_flag) != 0) fail(fmt::format("'{}' is encrypted", name));
-  if (found->method != stored && found->method != deflated) {
-    fail(fmt::format("'{}' is compressed by method {}, wanted stored or deflated", name, found->method));
+  const Entry& entry = entries_[place->second];
+  if ((entry.flags & encrypted_flag) != 0) fail(fmt::format("'{}' is encrypted", name));
+  if (entry.method != stored && entry.method != deflated) {
+    fail(fmt::format("'{}' is compressed by method {}, wanted stored or deflated", name, entry.method));
   }
-  return unpack(*found);
+  return unpack(entry);
 }
 
 #ifdef L0GM_HAS_ZLIB

@@ -243,7 +243,7 @@ TEST(LinkCompaction, TheFileWrittenIsWhatWasJudged) {
   EXPECT_EQ(file.header.about["figures"], result["figures"]);
   LinkCompaction compaction(trained.run);
   for (const Split split : {Split::valid, Split::test}) {
-    EXPECT_EQ(figures_of(compaction.served(trained.file, split), file.header.calibrator),
+    EXPECT_EQ(figures_of(compaction.served(trained.file, split), file.header.calibrator, split),
               result["figures"][std::string(name_of_enum(split))]);
   }
   const auto again = trained.folder.path() / "again.l0gm";

@@ -63,13 +63,13 @@ TEST_P(ExactSaint, ChancesMatchHowOftenANodeIsDrawn) {
   }
 }
 
-// With sum over examples of weight * loss: the expectation is the mean loss of all training nodes, also if some are drawn more
-// often.
+// The sum over examples of weight * loss, as the trainer takes it (step_loss), has the mean loss of all training nodes as
+// expectation, also if some are drawn more often.
 void expect_unbiased_loss(const Graph& graph, const SaintSampler& sampler, int64_t draws) {
   const std::vector<double> loss = testing::random_feature(graph.nodes, 6);
   double mean = 0;
   for (const int64_t node : graph.train) mean += loss[static_cast<size_t>(node)] / static_cast<double>(graph.train.size());
-  RunningMean excess, weight_excess;
+  RunningMean found, weight_sum;
   for (int64_t draw = 0; draw < draws; ++draw) {
     const MessagePlan plan = sampler.draw(draw / sampler.steps_per_epoch(), draw % sampler.steps_per_epoch());
     ASSERT_FALSE(plan.examples.empty());
@@ -77,14 +77,14 @@ void expect_unbiased_loss(const Graph& graph, const SaintSampler& sampler, int64
     double sum = 0, weights = 0;
     for (size_t i = 0; i < plan.examples.size(); ++i) {
       const int64_t node = plan.outputs[static_cast<size_t>(plan.examples[i])];
-      sum += plan.loss_weights[i] * (loss[static_cast<size_t>(node)] - mean);
-      weights += plan.loss_weights[i] - 1;
+      sum += plan.loss_weights[i] * loss[static_cast<size_t>(node)];
+      weights += plan.loss_weights[i];
     }
-    excess.add(sum);
-    weight_excess.add(weights);
+    found.add(sum);
+    weight_sum.add(weights);
   }
-  EXPECT_NEAR(excess.mean, 0, 4 * excess.standard_error());
-  EXPECT_NEAR(weight_excess.mean, 0, 4 * weight_excess.standard_error());
+  EXPECT_NEAR(found.mean, mean, 4 * found.standard_error());
+  EXPECT_NEAR(weight_sum.mean, 1, 4 * weight_sum.standard_error());
 }
 
 TEST_P(ExactSaint, TheLossIsUnbiased) {

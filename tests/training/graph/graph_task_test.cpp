@@ -206,6 +206,31 @@ TEST(GraphTask, SampledExamplesAreTrainingNodesWithTheirLabels) {
   }
 }
 
+// Losses that go with the number of neighbours, as the chance of being drawn does: the trainer's estimate of their mean, taken
+// over many steps, is their mean. Divided by each batch's own sum of weights it would be off by many standard errors.
+TEST(GraphTask, TheLossOfASampledStepIsUnbiased) {
+  Graph graph = tiny_graph();
+  graph.train = {2, 5, 11, 17, 23, 31};
+  torch::Tensor losses = at::empty({graph.nodes}, torch::kFloat64);
+  for (int64_t node = 0; node < graph.nodes; ++node) losses[node] = 1.0 / static_cast<double>(1 + graph.degree(node));
+  const double wanted = losses.index_select(0, at::tensor(graph.train, torch::kInt64)).mean().item<double>();
+  for (const SamplerKind sampler : {SamplerKind::saint_node, SamplerKind::saint_edge}) {
+    const Made made = make_task(graph, options_with({"gcn"}, sampler), 6);
+    const int64_t per_epoch = made.task->steps_per_epoch();
+    double sum = 0, squares = 0;
+    const int64_t draws = 4000;
+    for (int64_t i = 0; i < draws; ++i) {
+      const auto batch = made.task->training_batch(i / per_epoch, i % per_epoch);
+      const double loss = step_loss(losses.index_select(0, batch->example_ids), *batch).item<double>();
+      sum += loss;
+      squares += loss * loss;
+    }
+    const double mean = sum / static_cast<double>(draws);
+    const double error = std::sqrt((squares / static_cast<double>(draws) - mean * mean) / static_cast<double>(draws));
+    EXPECT_NEAR(mean, wanted, 4 * error) << name_of_enum(sampler);
+  }
+}
+
 TEST(GraphTask, RowsOfAnMlpComeInAFreshOrderEveryEpoch) {
   const Graph graph = tiny_graph();
   const Made made = make_task(graph, options_with({"mlp"}, SamplerKind::neighbour));
