@@ -1,10 +1,12 @@
 // Trains gates to a price (lambda), a target share or a number of open units (k), and fixes them at the end.
 //   GateControl control(options, {&site});
-//   loss = task_loss + control.penalty(pass);  loss.backward();  optimiser.step();  control.after_step(pass);
+//   loss = task_loss + control.penalty(pass);  loss.backward();  control.observe(pass);  optimiser.step();
 //   if (harden_starts) control.harden(state);
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,20 +22,36 @@ struct Hardening {
   bool converged = true;        // at most 5 % of the units, or two, were projected
 };
 
+class GateCompetition;
+
+// What control has to know of a run.
+struct ControlPlan {
+  int64_t annealing_steps = 1000;  // between warm-up and hardening
+  std::optional<double> rate;      // how far a logit may move in a step; none: GateControl::learning_rate()
+  uint64_t seed = 0;               // of random masks
+};
+
 // Turns the sparsity option (lambda, target or k) into a price for open units, step by step, and fixes the gates at the end.
 // Units of all sites compete for one target or k; each site keeps at least one unit, which is part of the number. Usage per step:
 // state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
-//                  loss.backward();  optimiser.step();  control.after_step(pass);
+//                  loss.backward();  control.observe(pass);  optimiser.step();
 // and once each: start_annealing() when warm-up ends, harden() when the harden phase starts. Static masks ranked by gradient also
 // need pass.probing = control.wants_probe(state) before the model runs.
 class GateControl {
  public:
-  GateControl(const GateOptions& options, std::vector<const GateSite*> sites, uint64_t seed = 0);  // seed: random masks
+  GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan = {});
+  ~GateControl();
 
+  // A step size for logits with which each can cross the threshold and come back several times while annealing lasts.
+  static double learning_rate(int64_t annealing_steps);
+  double rate() const { return rate_; }
+  std::string obstacle() const;  // why these settings cannot converge; "": they can
   // Top-k: adds what may be open, from the sites' logits as they are now.
   GateState state(GateState scheduled) const;
   torch::Tensor penalty(const GatePass& pass) const;  // undefined if there is nothing to add
-  void after_step(const GatePass& pass);              // updates the price; static logits: ranks units during warm-up
+  // After backward() and before the optimiser's step. With target and top-k it moves the logits, and clears their gradients so
+  // that no optimiser does; with lambda the optimiser moves them. Static logits: ranks units during warm-up.
+  void observe(const GatePass& pass);
 
   // Call when warm-up ends: static masks are chosen here.
   void start_annealing(const GateState& state);
@@ -55,13 +73,14 @@ class GateControl {
 
   GateOptions options_;
   std::vector<const GateSite*> sites_;
-  uint64_t seed_;
+  ControlPlan plan_;
+  double rate_;
   double total_cost_ = 0;
   double price_ = 0;                       // mu
   double ramp_ = 0;                        // of the last step
   bool picked_ = false;                    // static: the mask has been chosen
   std::vector<torch::Tensor> scores_;      // static: per site
-  std::vector<torch::Tensor> open_share_;  // instance: running share of examples for which each unit is open
+  std::unique_ptr<GateCompetition> competition_;  // target and top-k
 };
 
 // Sets `control` from whichever of lambda, target_active and k is given; contradictions are UserErrors. Call once, after all

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "gate/gate_competition.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -16,7 +17,9 @@ namespace l0gm {
 namespace {
 
 constexpr double converged_fraction = 0.05, converged_units = 2;  // of the units: at most this many projected
-constexpr double open_share_decay = 0.98;                         // running mean over about 50 steps
+constexpr double travel = 30;                                     // logits: what they may move while annealing, all in all
+constexpr double slowest = 0.05, fastest = 1;                     // logits per step
+constexpr int64_t fewest_annealing_steps = 10;
 constexpr double cost_tolerance = 1e-9;                           // costs are sums of rounded shares
 
 std::vector<double> to_vector(const torch::Tensor& tensor) {
@@ -70,18 +73,43 @@ void resolve_control(GateOptions& options, bool control_named) {
   }
 }
 
-GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, uint64_t seed)
-    : options_(options), sites_(std::move(sites)), seed_(seed) {
+GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan)
+    : options_(options), sites_(std::move(sites)), plan_(plan), rate_(plan.rate.value_or(learning_rate(plan.annealing_steps))) {
+  if (options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed) {
+    competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_);
+  }
   for (const GateSite* site : sites_) {
     total_cost_ += site->gate->cost().sum().item<double>();
     scores_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
-    open_share_.push_back(at::ones({site->gate->units()}, torch::kFloat64));
   }
   int64_t units = 0;
   for (const GateSite* site : sites_) units += site->gate->units();
   if (options_.k && !sites_.empty() && *options_.k > units) {
     throw UserError(fmt::format("gate.k = {} but there are only {} units", *options_.k, units));
   }
+}
+
+GateControl::~GateControl() = default;
+
+double GateControl::learning_rate(int64_t annealing_steps) {
+  return std::clamp(travel / static_cast<double>(std::max<int64_t>(1, annealing_steps)), slowest, fastest);
+}
+
+std::string GateControl::obstacle() const {
+  if (sites_.empty() || options_.logits == LogitKind::fixed) return "";
+  const double start = std::log(options_.init_open / (1 - options_.init_open));
+  const double needed = 2 * std::abs(start - sites_[0]->gate->open_logit(0.5));  // there, and the same beyond
+  const double reach = rate_ * static_cast<double>(plan_.annealing_steps);
+  if (plan_.annealing_steps < fewest_annealing_steps) {
+    return fmt::format("{} steps of annealing are too few for gates to learn which units matter: they need {}, better 100", plan_.annealing_steps,
+                       fewest_annealing_steps);
+  }
+  if (reach < needed) {
+    return fmt::format("{} steps of annealing at a gate learning rate of {} move a logit by at most {:.2g}, and closing a unit takes about {:.2g}: "
+                       "{:.2g} or more would do",
+                       plan_.annealing_steps, rate_, reach, needed, learning_rate(plan_.annealing_steps));
+  }
+  return "";
 }
 
 double GateControl::target_share() const {
@@ -132,38 +160,34 @@ torch::Tensor GateControl::penalty(const GatePass& pass) const {
   const GateState& state = pass.state();
   if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
   if (options_.control == ControlKind::lambda) return pass.expected_cost() * (*options_.lambda * state.ramp);
-  if (options_.control == ControlKind::target) {
-    // An augmented Lagrangian: the price integrates the gap and the gates integrate the price, so a price alone would oscillate.
-    const torch::Tensor gap = pass.cost_fraction() - target_now(state);
-    return gap * price_ + gap.square() * (options_.control_damping / 2);
+  if (options_.control == ControlKind::top_k) return {};
+  torch::Tensor paid;
+  for (const GateSite* site : sites_) {
+    if (const GatePass::Record* record = pass.record(*site)) {
+      const torch::Tensor cost = priced_cost(*record, state.tau);
+      paid = paid.defined() ? paid + cost : cost;
+    }
   }
-  return {};
+  return paid.defined() ? paid * price_ : paid;
 }
 
-void GateControl::after_step(const GatePass& pass) {
+void GateControl::observe(const GatePass& pass) {
   torch::NoGradGuard no_grad;
   const GateState& state = pass.state();
   ramp_ = state.ramp;
+  const bool compete = competition_ != nullptr && !sites_.empty() && state.phase == Phase::anneal;
   for (size_t i = 0; i < sites_.size(); ++i) {
-    const GatePass::Record* met = pass.record(*sites_[i]);
-    if (met == nullptr) continue;  // a skipped layer
-    const GatePass::Record& record = *met;
+    const GatePass::Record* record = pass.record(*sites_[i]);
+    if (record == nullptr) continue;  // a skipped layer
     if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
-      if (wants_probe(state) && !record.probe.defined())
+      if (wants_probe(state) && !record->probe.defined())
         throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
-      const torch::Tensor score = record.probe.defined() ? gradient_score(record) : by_unit(record, magnitude(record));
+      const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
       scores_[i] += score.to(torch::kCPU, torch::kFloat64);
     }
-    if (sites_[i]->gate->has_instance_logits() && state.phase == Phase::anneal) {
-      const torch::Tensor open = record.gated.logits.gt(sites_[i]->gate->open_logit(state.tau)).to(torch::kFloat64).mean(0).cpu();
-      open_share_[i].mul_(open_share_decay).add_(open, 1 - open_share_decay);
-    }
+    if (compete) competition_->follow(i, *record, state, options_.control == ControlKind::target ? price_ : 0);
   }
-  if (options_.control == ControlKind::target && state.phase == Phase::anneal && options_.logits != LogitKind::fixed &&
-      !sites_.empty()) {
-    // The price may become negative: if clamped at zero it overshoots, since closed gates get no gradient that would reopen them.
-    price_ += options_.control_rate * (pass.cost_fraction().item<double>() - target_now(state));
-  }
+  if (compete) price_ = competition_->move(state, target_now(state));
 }
 
 // Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target. The first of
@@ -212,7 +236,7 @@ void GateControl::start_annealing(const GateState& state) {
   if (options_.logits != LogitKind::fixed) return;
   std::vector<torch::Tensor> ranking, weight;
   for (size_t i = 0; i < sites_.size(); ++i) {
-    const Draw draw{seed_, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64)};
+    const Draw draw{plan_.seed, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64)};
     const bool random = options_.static_by == StaticBy::random;
     ranking.push_back(random ? uniform_noise(draw, sites_[i]->gate->units(), torch::kCPU)[0] : scores_[i]);
     weight.push_back(sites_[i]->gate->cost());
@@ -237,7 +261,8 @@ Hardening GateControl::harden(const GateState& state) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     ranking.push_back(sites_[i]->gate->logits());
     const torch::Tensor cost = sites_[i]->gate->cost().to(torch::kCPU, torch::kFloat64);
-    weight.push_back(sites_[i]->gate->has_instance_logits() ? cost * open_share_[i].clamp_min(1e-3) : cost);
+    const bool instance = project && sites_[i]->gate->has_instance_logits();
+    weight.push_back(instance ? cost * competition_->open_share_of_units(i).to(torch::kCPU, torch::kFloat64).clamp_min(1e-3) : cost);
   }
   if (project) masks = choose(ranking, weight);
   for (size_t i = 0; i < sites_.size(); ++i) {
@@ -264,7 +289,9 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
   result["picked"] = at::full({1}, picked_ ? 1 : 0, torch::kInt64);
   for (size_t i = 0; i < sites_.size(); ++i) {
     result[sites_[i]->name + "/scores"] = scores_[i].clone();
-    result[sites_[i]->name + "/open_share"] = open_share_[i].clone();
+  }
+  if (competition_) {
+    for (const auto& [name, tensor] : competition_->memory()) result["competition/" + name] = tensor;
   }
   return result;
 }
@@ -275,7 +302,14 @@ void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
   picked_ = memory.at("picked").item<int64_t>() != 0;
   for (size_t i = 0; i < sites_.size(); ++i) {
     scores_[i] = memory.at(sites_[i]->name + "/scores").clone();
-    open_share_[i] = memory.at(sites_[i]->name + "/open_share").clone();
+  }
+  if (competition_) {
+    const std::string prefix = "competition/";
+    std::map<std::string, torch::Tensor> own;
+    for (const auto& [name, tensor] : memory) {
+      if (name.starts_with(prefix)) own[name.substr(prefix.size())] = tensor;
+    }
+    competition_->restore(own);
   }
 }
 

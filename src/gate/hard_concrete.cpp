@@ -149,7 +149,11 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     torch::Tensor shifted = by_element ? spread(logits) + noise : logits + noise;
     const torch::Tensor s = at::sigmoid(shifted / state.tau);
     torch::Tensor z = s.mul(options_.zeta - options_.gamma).add(options_.gamma).clamp(0, 1);
-    if (state.keep < 1) z = z * (by_element ? spread(keep_mask(state)) : keep_mask(state));
+    if (state.keep < 1) {
+      // Closed in the forward pass; the gradient passes as if they were not, so that a unit can come back.
+      const torch::Tensor kept = by_element ? spread(keep_mask(state)) : keep_mask(state);
+      z = z * kept + (z - z.detach()) * (1 - kept);
+    }
     if (!by_element && fine) z = z.reshape({-1});
     result.gates = by_element ? z : spread(z);
   }

@@ -10,7 +10,7 @@ constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
 AdamW::AdamW(std::vector<Group> groups) {
   for (Group& group : groups) {
-    SlotGroup slots{group.lr, group.weight_decay, {}};
+    SlotGroup slots{group.lr, group.weight_decay, group.constant, {}};
     for (const auto& [name, parameter] : group.parameters) {
       slots.slots.push_back({name, parameter, at::zeros_like(parameter), at::zeros_like(parameter),
                              at::zeros({}, parameter.options().dtype(torch::kFloat32))});
@@ -19,7 +19,7 @@ AdamW::AdamW(std::vector<Group> groups) {
   }
 }
 
-double AdamW::step(double lr_factor, double clip) {
+torch::Tensor AdamW::step(double lr_factor, double clip) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> gradients;
   for (const SlotGroup& group : groups_) {
@@ -27,9 +27,15 @@ double AdamW::step(double lr_factor, double clip) {
       if (slot.parameter.grad().defined()) gradients.push_back(slot.parameter.grad());
     }
   }
-  if (gradients.empty()) return 0;
-  const double norm = at::stack(at::_foreach_norm(gradients)).norm().item<double>();
-  if (clip > 0 && norm > clip) at::_foreach_mul_(gradients, clip / (norm + 1e-6));
+  if (gradients.empty()) return at::zeros({});
+  const torch::Tensor norm = at::stack(at::_foreach_norm(gradients)).norm();
+  if (clip > 0) {
+    if (!norm.is_cpu()) {
+      at::_foreach_mul_(gradients, (clip / (norm + 1e-6)).clamp_max(1));
+    } else if (const double size = norm.item<double>(); size > clip) {
+      at::_foreach_mul_(gradients, clip / (size + 1e-6));
+    }
+  }
   for (SlotGroup& group : groups_) {
     std::vector<torch::Tensor> parameters, grads, first, second, steps;
     for (Slot& slot : group.slots) {
@@ -42,7 +48,7 @@ double AdamW::step(double lr_factor, double clip) {
     }
     if (parameters.empty()) continue;
     at::_foreach_add_(steps, 1);
-    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.lr * lr_factor, beta1, beta2, group.weight_decay,
+    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.constant ? group.lr : group.lr * lr_factor, beta1, beta2, group.weight_decay,
                       epsilon,
                       /*amsgrad=*/false, /*maximize=*/false);
   }

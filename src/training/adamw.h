@@ -15,11 +15,13 @@ class AdamW {
   struct Group {
     double lr = 1e-3, weight_decay = 0;
     TensorMap parameters;
+    bool constant = false;  // lr_factor does not apply
   };
   explicit AdamW(std::vector<Group> groups);
 
-  // Gradient norm before clipping; `clip` 0: no clipping. Parameters without a gradient are left alone.
-  double step(double lr_factor, double clip);
+  // Gradient norm before clipping, a scalar on the parameters' device: asking for it there would make the host wait. `clip` 0: no
+  // clipping. Parameters without a gradient are left alone.
+  torch::Tensor step(double lr_factor, double clip);
   void clear_gradients();
   TensorMap state() const;
   void restore(const TensorMap& state, const std::string& source);
@@ -31,6 +33,7 @@ class AdamW {
   };
   struct SlotGroup {
     double lr, weight_decay;
+    bool constant;
     std::vector<Slot> slots;
   };
   std::vector<SlotGroup> groups_;

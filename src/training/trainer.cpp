@@ -19,11 +19,21 @@ namespace {
 
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
 
-std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options) {
+constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer the host has to wait for
+
+std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options, double gate_lr) {
   Model::ParameterGroups groups = model.parameter_groups();
   return {{options.lr, options.weight_decay, std::move(groups.encoder)},
           {options.head_lr.value_or(options.lr), options.weight_decay, std::move(groups.head)},
-          {options.gate_lr, 0, std::move(groups.logits)}};
+          {gate_lr, 0, std::move(groups.logits), /*constant=*/true}};
+}
+
+int64_t count_annealing_steps(const Schedule& schedule, int64_t steps) {
+  int64_t annealing = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    if (schedule.at(static_cast<double>(step) / static_cast<double>(steps)).phase == Phase::anneal) ++annealing;
+  }
+  return annealing;
 }
 
 // A number of epochs, perhaps a part of one, as steps.
@@ -40,13 +50,19 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
       folder_(folder),
       schedule_(config.schedule),
       steps_(config.train.epochs * task.steps_per_epoch()),
-      control_(config.gate, model_->sites(), static_cast<uint64_t>(config.train.seed)),
-      optimiser_(groups_of(*model_, config.train)),
+      annealing_steps_(count_annealing_steps(schedule_, steps_)),
+      control_(config.gate, model_->sites(), {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed)}),
+      optimiser_(groups_of(*model_, config.train, control_.rate())),
       average_(model_, config.train.ema) {
   const bool gated = !model_->sites().empty();
   if (gated && schedule_.options().kind == ScheduleKind::anneal && gate_state(steps_ - 1).phase != Phase::harden) {
     throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
                                 steps_, config.schedule.anneal_until));
+  }
+  if (const std::string obstacle = control_.obstacle(); !obstacle.empty()) {
+    log_warning(fmt::format("these gates cannot converge: {}. Train longer (train.epochs), fix the gates later "
+                            "(schedule.anneal_until), or leave out train.gate_lr.",
+                            obstacle));
   }
 }
 
@@ -86,8 +102,7 @@ void Trainer::enter_phase(const GateState& state) {
     if (!h.converged) {
       log_warning(
           fmt::format("not converged: fixing the gates changed {} of {} units (more than 5 % and more than two). Train longer, "
-                      "or raise train.gate_lr "
-                      "or gate.control_rate.",
+                      "or fix the gates later (schedule.anneal_until).",
                       h.projected_units, h.units));
     }
     if (h.open_units == 1)
@@ -95,7 +110,7 @@ void Trainer::enter_phase(const GateState& state) {
   }
 }
 
-double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
+void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
   const std::shared_ptr<Batch> batch = task_.training_batch(epoch, index);
   model_->train();
   last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch->example_ids);
@@ -109,14 +124,28 @@ double Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
     const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
     loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch->targets);
   }
-  if (!std::isfinite(loss.item<double>())) fail("the loss is not a finite number");
   optimiser_.clear_gradients();
   loss.backward();
-  const double norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
-  if (!std::isfinite(norm)) fail("the gradient is not finite");
+  control_.observe(pass);
+  const torch::Tensor norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
   if (config_.train.ema > 0) average_.update();
-  control_.after_step(pass);
-  return task_loss.item<double>();
+  if (!loss_sum_.defined()) {
+    loss_sum_ = at::full({}, state_.loss_sum, task_loss.options().dtype(torch::kFloat64));
+    norm_sum_ = at::zeros_like(loss_sum_);
+    collected_ = state_.loss_steps;
+  }
+  loss_sum_ += task_loss;
+  norm_sum_ += loss.detach() + norm;
+  ++state_.loss_steps;
+}
+
+void Trainer::collect_losses() {
+  const double sum = loss_sum_.item<double>();
+  if (!std::isfinite(sum)) fail("the loss is not a finite number");
+  if (!std::isfinite(norm_sum_.item<double>())) fail("the gradient is not finite");
+  if (state_.loss_steps > collected_) last_loss_ = (sum - state_.loss_sum) / static_cast<double>(state_.loss_steps - collected_);
+  collected_ = state_.loss_steps;
+  state_.loss_sum = sum;
 }
 
 void Trainer::fail(const std::string& what) const {
@@ -126,7 +155,7 @@ void Trainer::fail(const std::string& what) const {
   throw UserError(
       fmt::format("training stopped at step {}: {}.{} Lower train.lr (now {}) or train.gate_lr (now {}), or set train.clip "
                   "(now {}), look for extreme values in the data, and train into a new --out.",
-                  state_.step, what, kept, config_.train.lr, config_.train.gate_lr, config_.train.clip));
+                  state_.step, what, kept, config_.train.lr, control_.rate(), config_.train.clip));
 }
 
 bool Trainer::patience_is_over() const {
@@ -173,6 +202,7 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   record.seconds = seconds;
   state_.loss_sum = 0;
   state_.loss_steps = 0;
+  loss_sum_ = norm_sum_ = torch::Tensor();
   ++state_.metrics_lines;
   folder_.append_metrics(record);
   for (Observer* observer : observers) observer->epoch_finished(record);
@@ -187,17 +217,18 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     const GateState state = gate_state(state_.step);
     enter_phase(state);
     const int64_t epoch = state_.step / per_epoch;
-    const double loss = step(state, epoch, state_.step % per_epoch);
-    state_.loss_sum += loss;
-    ++state_.loss_steps;
+    step(state, epoch, state_.step % per_epoch);
     ++state_.step;
-    for (Observer* observer : observers) observer->step_finished(state_.step, steps_, loss);
-    if (state_.step % look_every == 0 || state_.step == steps_) {
+    const bool look = state_.step % look_every == 0 || state_.step == steps_;
+    const bool keep = state_.step == steps_ || state_.step % save_every == 0;
+    if (loss_sum_.is_cpu() || look || keep || stop || state_.step % look_at_losses_every == 0) collect_losses();
+    for (Observer* observer : observers) observer->step_finished(state_.step, steps_, last_loss_);
+    if (look) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       evaluate(state, epoch, observers, seconds_before_ + seconds.count());
       state_.stopped_early = patience_is_over();
     }
-    if (state_.stopped_early || state_.step == steps_ || state_.step % save_every == 0) save();
+    if (state_.stopped_early || keep) save();
     if (stop && state_.step < steps_) {
       save();
       return false;

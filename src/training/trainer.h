@@ -58,7 +58,8 @@ class Trainer {
  private:
   GateState gate_state(int64_t step) const;
   void enter_phase(const GateState& state);
-  double step(const GateState& state, int64_t epoch, int64_t index);
+  void step(const GateState& state, int64_t epoch, int64_t index);
+  void collect_losses();  // since the last evaluation; UserError if one was not finite
   void evaluate(const GateState& of_step, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
   double learning_rate_factor(int64_t step) const;
   void save() const;
@@ -70,13 +71,17 @@ class Trainer {
   Config config_;
   const RunFolder& folder_;
   Schedule schedule_;
-  int64_t steps_;
+  int64_t steps_, annealing_steps_;
   GateControl control_;
   AdamW optimiser_;
   AveragedWeights average_;
   TrainerState state_;
   double seconds_before_ = 0;  // spent by earlier processes; not in the checkpoint, which two equal runs share byte for byte
   std::unique_ptr<GatePass> last_pass_;
+  // Added up on the device: asking for each step's would make the host wait for the device.
+  torch::Tensor loss_sum_, norm_sum_;
+  int64_t collected_ = 0;  // steps whose loss is in the state
+  double last_loss_ = 0;
 };
 
 }  // namespace l0gm

@@ -1,0 +1,158 @@
+#include "gate/gate_competition.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace l0gm {
+
+namespace {
+
+constexpr double prices = 200;         // the price is set about this often while annealing
+constexpr double gain = 3;             // how much less than the target is wanted while more is open
+constexpr double least_slope = 0.02;   // a gate that is hardly ever between open and closed says little: its worth shrinks
+constexpr double full_speed = 0.2;     // of the median distance from the price: units beyond it move at full speed
+constexpr double largest_logit = 4;    // P(open) there is below .06 or above .99: further away a gate would not come back in time
+constexpr int64_t points = 8;          // of the quadrature of E[z]
+
+// E[z] is the integral of P(z > t) over t, and P(z > t) = sigmoid(logit - edge(t)).
+std::vector<double> edges(const GateOptions& options, double tau) {
+  std::vector<double> result;
+  for (int64_t k = 0; k < points; ++k) {
+    const double t = (static_cast<double>(k) + 0.5) / static_cast<double>(points);
+    const double s = (t - options.gamma) / (options.zeta - options.gamma);
+    result.push_back(tau * std::log(s / (1 - s)));
+  }
+  return result;
+}
+
+torch::Tensor mean_over_edges(const torch::Tensor& logits, const GateOptions& options, double tau, bool slope) {
+  torch::Tensor sum;
+  for (const double edge : edges(options, tau)) {
+    torch::Tensor p = at::sigmoid(logits - edge);
+    if (slope) p = p * (1 - p);
+    sum = sum.defined() ? sum + p : p;
+  }
+  return sum / static_cast<double>(points);
+}
+
+// The value above which `share` of the total weight lies.
+double weighted_quantile(const std::vector<double>& values, const std::vector<double>& weights, double share) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
+  const double wanted = share * std::accumulate(weights.begin(), weights.end(), 0.0);
+  double above = 0;
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    above += weights[order[i]];
+    if (above >= wanted) return (values[order[i]] + values[order[i + 1]]) / 2;
+  }
+  return values[order.back()];
+}
+
+std::vector<double> to_doubles(const torch::Tensor& tensor) {
+  const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
+  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+}
+
+}  // namespace
+
+torch::Tensor priced_cost(const GatePass::Record& record, double tau) {
+  const HardConcreteImpl& gate = *record.site->gate;
+  const torch::Tensor value = mean_over_edges(record.gated.logits, gate.options(), tau, /*slope=*/false);
+  return value.dim() == 2 ? at::matmul(value, gate.cost()).mean() : at::dot(value, gate.cost());
+}
+
+GateCompetition::GateCompetition(std::vector<const GateSite*> sites, int64_t annealing_steps, double rate)
+    : sites_(std::move(sites)), annealing_steps_(annealing_steps), rate_(rate) {
+  for (const GateSite* site : sites_) {
+    const HardConcreteImpl& gate = *site->gate;
+    total_cost_ += gate.cost().sum().item<double>();
+    const auto real = gate.logits().options().dtype(torch::kFloat32).requires_grad(false);
+    benefit_.push_back(at::zeros({gate.units()}, real));
+    slope_.push_back(at::zeros({gate.units()}, real));
+    shares_.push_back(at::ones({gate.units()}, real));
+  }
+}
+
+int64_t GateCompetition::steps_between_prices() const {
+  return std::max<int64_t>(1, std::llround(static_cast<double>(annealing_steps_) / prices));
+}
+
+void GateCompetition::follow(size_t site, const GatePass::Record& record, const GateState& state, double price_in_loss) {
+  torch::NoGradGuard no_grad;
+  HardConcrete gate = sites_[site]->gate;
+  const double window = std::clamp(static_cast<double>(annealing_steps_) / 20, 3.0, 50.0);
+  const double weight = 1 / std::min(static_cast<double>(steps_) + 1, window);
+  const auto average = [&](torch::Tensor& mean, const torch::Tensor& value) { mean.lerp_(value.to(mean.options()), weight); };
+  if (gate->has_instance_logits()) {
+    average(shares_[site], record.gated.logits.gt(gate->open_logit(state.tau)).to(torch::kFloat32).mean(0));
+  }
+  torch::Tensor slope = mean_over_edges(record.gated.logits.detach(), gate->options(), state.tau, /*slope=*/true);
+  if (slope.dim() == 2) slope = slope.mean(0);
+  slope = slope * gate->cost();
+  const torch::Tensor& gradient = gate->logits().grad();
+  if (gradient.defined()) average(benefit_[site], slope * price_in_loss - gradient);
+  average(slope_[site], slope);
+}
+
+double GateCompetition::move(const GateState& state, double wanted_share) {
+  torch::NoGradGuard no_grad;
+  if (steps_ % steps_between_prices() == 0) set_price(state, wanted_share);
+  ++steps_;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    HardConcrete gate = sites_[i]->gate;
+    const torch::Tensor worth = benefit_[i] / (slope_[i] + gate->cost() * least_slope);
+    const torch::Tensor speed = ((worth - price_) / scale_).clamp(-1, 1);
+    gate->logits().add_(speed, rate_).clamp_(-largest_logit, largest_logit);
+    gate->logits().mutable_grad() = torch::Tensor();  // no optimiser moves them as well
+  }
+  return price_;
+}
+
+void GateCompetition::set_price(const GateState& state, double wanted_share) {
+  std::vector<double> worth, cost;
+  double open_cost = 0;
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    const HardConcreteImpl& gate = *sites_[i]->gate;
+    const auto value = to_doubles(benefit_[i] / (slope_[i] + gate.cost() * least_slope)), weight = to_doubles(gate.cost());
+    const auto open = to_doubles(gate.has_instance_logits() ? shares_[i] : gate.logits().gt(gate.open_logit(state.tau)));
+    for (const double w : value) worth.push_back(std::isfinite(w) ? w : 0);  // a loss that is not finite ends the run later
+    cost.insert(cost.end(), weight.begin(), weight.end());
+    for (size_t j = 0; j < weight.size(); ++j) open_cost += weight[j] * open[j];
+  }
+  open_share_ = open_cost / total_cost_;
+  price_ = weighted_quantile(worth, cost, std::clamp(wanted_share - gain * (open_share_ - wanted_share), 0.0, 1.0));
+  for (double& value : worth) value = std::abs(value - price_);
+  scale_ = std::max(weighted_quantile(worth, cost, 0.5) * full_speed, 1e-20);
+}
+
+std::map<std::string, torch::Tensor> GateCompetition::memory() const {
+  std::map<std::string, torch::Tensor> result;
+  result["steps"] = at::full({1}, steps_, torch::kInt64);
+  result["price"] = at::full({1}, price_, torch::kFloat64);
+  result["scale"] = at::full({1}, scale_, torch::kFloat64);
+  result["open_share"] = at::full({1}, open_share_, torch::kFloat64);
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    result[sites_[i]->name + "/benefit"] = benefit_[i].clone();
+    result[sites_[i]->name + "/slope"] = slope_[i].clone();
+    result[sites_[i]->name + "/open_share"] = shares_[i].clone();
+  }
+  return result;
+}
+
+void GateCompetition::restore(const std::map<std::string, torch::Tensor>& memory) {
+  steps_ = memory.at("steps").item<int64_t>();
+  price_ = memory.at("price").item<double>();
+  scale_ = memory.at("scale").item<double>();
+  open_share_ = memory.at("open_share").item<double>();
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    benefit_[i].copy_(memory.at(sites_[i]->name + "/benefit"));
+    slope_[i].copy_(memory.at(sites_[i]->name + "/slope"));
+    shares_[i].copy_(memory.at(sites_[i]->name + "/open_share"));
+  }
+}
+
+}  // namespace l0gm
