@@ -24,7 +24,6 @@ Graph random_graph(int64_t nodes, int64_t edges, bool undirected, uint64_t seed 
   }
   build_adjacency(graph, std::move(list), undirected);
   graph.attributes = 2;
-  graph.sparse.offsets = std::vector<int64_t>(static_cast<size_t>(nodes) + 1, 0);
   std::vector<int64_t> offsets = {0};
   std::vector<int32_t> columns;
   std::vector<float> values;
