@@ -127,18 +127,21 @@ std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& s
   }
   std::vector<FieldCounts> counts(schema.fields.size());
   const std::vector<int64_t> slots = slots_of_fields(schema);
-  const int64_t fields = std::ssize(counts), threads = thread_limit();
+  size_t coded = 0;  // statistics, which have no codes, come last
+  for (size_t f = 0; f < counts.size(); ++f) {
+    counts[f].count.assign(static_cast<size_t>(schema.fields[f].rows()), 0.0);
+    counts[f].slope_sum = counts[f].count;
+    if (schema.fields[f].kind != FieldKind::statistic) coded = f + 1;
+  }
   // A thread takes neighbouring fields and adds their rows up in order: the same bits for any number of threads.
-  parallel_for(fields, (fields + threads - 1) / threads, [&](int64_t begin, int64_t end) {
-    for (auto f = static_cast<size_t>(begin); f < static_cast<size_t>(end); ++f) {
-      counts[f].count.assign(static_cast<size_t>(schema.fields[f].rows()), 0.0);
-      counts[f].slope_sum = counts[f].count;
-      if (schema.fields[f].kind == FieldKind::periodic) counts[f].slopes = ranked_slopes(table, slots[f]);
-    }
+  const int64_t threads = thread_limit(), at_once = (static_cast<int64_t>(coded) + threads - 1) / threads;
+  parallel_for(static_cast<int64_t>(coded), at_once, [&](int64_t begin, int64_t end) {
     for (int64_t row = 0; row < table.rows(); ++row) {
-      for (auto f = static_cast<size_t>(begin); f < static_cast<size_t>(end); ++f) {
-        if (schema.fields[f].kind != FieldKind::statistic) count_row(table, schema.fields[f], row, slots[f], counts[f]);
-      }
+      for (auto f = static_cast<size_t>(begin); f < static_cast<size_t>(end); ++f)
+        count_row(table, schema.fields[f], row, slots[f], counts[f]);
+    }
+    for (auto f = static_cast<size_t>(begin); f < static_cast<size_t>(end); ++f) {
+      if (schema.fields[f].kind == FieldKind::periodic) counts[f].slopes = ranked_slopes(table, slots[f]);
     }
   });
   return counts;
