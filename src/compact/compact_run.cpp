@@ -120,7 +120,7 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
   if (about.contains("rounding")) result["rounding"] = about["rounding"];
   result.update(compaction.result(about));
   const std::string proven =
-      fmt::format("  says what the run says: within {:.1e} in float64, {:.1e} served in float32 (allowed {:.1e}), over {} {}\n",
+      fmt::format("  predicts what the run predicts: within {:.1e} in float64, {:.1e} served in float32 (allowed {:.1e}), over {} {}\n",
                   parity.algebra, parity.numerics, parity.numerics_limit(), with_thousands(parity.rows),
                   compaction.checked().noun);
   return {result, compaction.describe(result) + proven + fmt::format("  model card: {}\n", card.string())};

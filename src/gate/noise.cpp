@@ -52,29 +52,37 @@ uint64_t key_of(const Draw& draw) {
 }
 
 torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::Device device) {
-  const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64);
-  const torch::Tensor bits = philox_on_device(key_of(draw), ids, (width + 3) / 4).reshape({ids.size(0), -1}).narrow(1, 0, width);
-  return bits.bitwise_right_shift(8).clamp_min(1).to(torch::kFloat32).mul(0x1p-24);
+  return uniform_of_key_by_tensors(key_of(draw), draw.example_ids, width, device);
 }
 
 torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device device) {
+  return uniform_of_key(key_of(draw), draw.example_ids, width, device);
+}
+
+torch::Tensor uniform_of_key_by_tensors(uint64_t key, const torch::Tensor& ids_given, int64_t width, torch::Device device) {
+  const torch::Tensor ids = ids_given.to(device, torch::kInt64);
+  const torch::Tensor bits = philox_on_device(key, ids, (width + 3) / 4).reshape({ids.size(0), -1}).narrow(1, 0, width);
+  return bits.bitwise_right_shift(8).clamp_min(1).to(torch::kFloat32).mul(0x1p-24);
+}
+
+torch::Tensor uniform_of_key(uint64_t key, const torch::Tensor& ids_given, int64_t width, torch::Device device) {
 #ifdef L0GM_HAS_CUDA
   if (device.is_cuda()) {
-    const torch::Tensor on_device = draw.example_ids.to(device, torch::kInt64).contiguous();
+    const torch::Tensor on_device = ids_given.to(device, torch::kInt64).contiguous();
     torch::Tensor numbers = at::empty({on_device.size(0), width}, on_device.options().dtype(torch::kFloat32));
-    cuda::fill_uniform(key_of(draw), on_device.data_ptr<int64_t>(), on_device.size(0), width, numbers.data_ptr<float>(),
+    cuda::fill_uniform(key, on_device.data_ptr<int64_t>(), on_device.size(0), width, numbers.data_ptr<float>(),
                        cuda::current_stream(device.index()));
     cuda::check_launch();
     return numbers;
   }
 #endif
-  if (!device.is_cpu()) return uniform_noise_by_tensors(draw, width, device);
-  const torch::Tensor ids = draw.example_ids.to(device, torch::kInt64).contiguous();
+  if (!device.is_cpu()) return uniform_of_key_by_tensors(key, ids_given, width, device);
+  const torch::Tensor ids = ids_given.to(device, torch::kInt64).contiguous();
   torch::Tensor u = at::empty({ids.size(0), width}, torch::kFloat32);
   const int64_t rows = ids.size(0), parts = std::min(rows, worthwhile_parts(rows * width * 4));
   in_parallel(parts, [&](int64_t part) {
     const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
-    fill_uniform(key_of(draw), ids.data_ptr<int64_t>() + begin, end - begin, width, u.data_ptr<float>() + begin * width);
+    fill_uniform(key, ids.data_ptr<int64_t>() + begin, end - begin, width, u.data_ptr<float>() + begin * width);
   });
   return u;
 }

@@ -63,7 +63,7 @@ TEST_F(CompactDriver, ProvesWritesAndTells) {
   EXPECT_EQ(result.json["figures"]["valid"]["rows"], 4);
   EXPECT_FALSE(result.json["figures"].contains("test")) << "the split is not there";
   EXPECT_FALSE(result.json.contains("rounding"));
-  EXPECT_TRUE(result.text.starts_with("fake of 5 units\n  says what the run says: within 0.0e+00 in float64, 1.0e-07 served"))
+  EXPECT_TRUE(result.text.starts_with("fake of 5 units\n  predicts what the run predicts: within 0.0e+00 in float64, 1.0e-07 served"))
       << result.text;
   EXPECT_NE(result.text.find("over 4 rows"), std::string::npos) << result.text;
   const nlohmann::json about = Container::read(out_).facts(2, {}).about;

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "base/random.h"
 #include "gate/toy_gate.h"
 
 namespace l0gm {
@@ -33,6 +34,18 @@ TEST(UniformNoise, TensorOperationsGiveTheSameNumbers) {
   }
   const Draw many{3, 2, 1, ids(0, 20000)};  // enough elements to meet every branch of the rounding
   EXPECT_TRUE(at::equal(uniform_noise_by_tensors(many, 30, cpu), uniform_noise(many, 30, cpu)));
+}
+
+// Edges are numbered by two nodes: both words of an id count.
+TEST(UniformOfKey, IdsOfSixtyFourBits) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < 200; ++i) ids.push_back((i * 10'737'418 << 32) | (i * 7'654'321));
+  const torch::Tensor given = at::tensor(ids, torch::kInt64);
+  std::vector<float> wanted(ids.size() * 5);
+  fill_uniform(0xFEDCBA9876543210, ids.data(), std::ssize(ids), 5, wanted.data());
+  const torch::Tensor numbers = uniform_of_key(0xFEDCBA9876543210, given, 5, torch::kCPU);
+  EXPECT_TRUE(at::equal(numbers, at::tensor(wanted).view({-1, 5})));
+  EXPECT_TRUE(at::equal(uniform_of_key_by_tensors(0xFEDCBA9876543210, given, 5, torch::kCPU), numbers));
 }
 
 TEST(UniformNoise, StaysWithinItsBoundsAndLooksUniform) {

@@ -3,10 +3,12 @@
 #include <ATen/Functions.h>
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "batches/graph/row_parts.h"
 #include "batches/graph/suppress_torch_warnings.h"
+#include "batches/to_device.h"
 
 namespace l0gm {
 
@@ -22,7 +24,12 @@ torch::Tensor shared(const SharedArray<T>& array, const std::shared_ptr<const vo
 }
 
 torch::Tensor optional_reals(const SharedArray<float>& array, torch::Device device, torch::Dtype dtype) {
-  return array.empty() ? torch::Tensor() : shared(array).to(device, dtype);
+  return array.empty() ? torch::Tensor() : to_device(shared(array), device, dtype);
+}
+
+template <class T>
+torch::Tensor on_device(const SharedArray<T>& array, torch::Device device, const std::shared_ptr<const void>& owner = nullptr) {
+  return to_device(shared(array, owner), device, c10::CppTypeToScalarType<T>::value);
 }
 
 // Turns the counts of edges per part and source into the position of the part's first edge of that source: ordered by source,
@@ -66,9 +73,9 @@ Adjacency::Adjacency(int64_t sources, torch::Tensor offsets_given, torch::Tensor
 std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBlock>& block, torch::Device device,
                                          torch::Dtype dtype) {
   // Holds the arrays, not the block, so that a cache can see when the block itself has no other owner left.
-  auto made = std::make_shared<Adjacency>(block->sources, shared(block->offsets).to(device), shared(block->neighbours).to(device),
+  auto made = std::make_shared<Adjacency>(block->sources, on_device(block->offsets, device), on_device(block->neighbours, device),
                                           optional_reals(block->weights, device, dtype), block->symmetric);
-  if (!block->own.empty()) made->own = shared(block->own).to(device, torch::kInt64);
+  if (!block->own.empty()) made->own = to_device(shared(block->own), device, torch::kInt64);
   made->target_degree = optional_reals(block->target_degree, device, dtype);
   made->source_degree = optional_reals(block->source_degree, device, dtype);
   return made;
@@ -76,8 +83,14 @@ std::shared_ptr<Adjacency> Adjacency::of(const std::shared_ptr<const MessageBloc
 
 std::shared_ptr<Adjacency> Adjacency::of(const SparseRows& rows, const std::shared_ptr<const void>& owner, int64_t columns,
                                          torch::Device device, torch::Dtype dtype) {
-  return std::make_shared<Adjacency>(columns, shared(rows.offsets, owner).to(device), shared(rows.columns, owner).to(device),
-                                     shared(rows.values, owner).to(device, dtype), false);
+  return std::make_shared<Adjacency>(columns, on_device(rows.offsets, device, owner), on_device(rows.columns, device, owner),
+                                     to_device(shared(rows.values, owner), device, dtype), false);
+}
+
+void Adjacency::picked_from(std::shared_ptr<const Adjacency> whole, torch::Tensor keep) {
+  TORCH_CHECK(keep.scalar_type() == torch::kBool && keep.size(0) == whole->edges(), "edges are picked by a bool for each");
+  whole_ = std::move(whole);
+  keep_ = std::move(keep);
 }
 
 Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency) {
@@ -130,7 +143,9 @@ const Adjacency::Transposed& Adjacency::transposed(bool with_places) const {
     *transposed_ = {offsets, neighbours, weights, {}};
     return *transposed_;
   }
-  *transposed_ = neighbours.is_cuda() ? transpose_by_sorting(*this) : transpose_by_counting(*this);
+  *transposed_ = whole_ != nullptr      ? transpose_of_kept(*whole_, keep_)
+                 : neighbours.is_cuda() ? transpose_by_sorting(*this)
+                                        : transpose_by_counting(*this);
   // The transpose of a symmetric matrix with ascending rows has the same neighbours: no second copy.
   if (symmetric_ && at::equal(transposed_->neighbours, neighbours)) transposed_->neighbours = neighbours;
   return *transposed_;

@@ -39,6 +39,8 @@ class Adjacency {
   };
   const Transposed& transposed(bool with_places = false) const;
   bool symmetric() const { return symmetric_; }
+  // These are the edges of `whole` where `keep`, bool, is true: the transpose is picked from that of `whole`.
+  void picked_from(std::shared_ptr<const Adjacency> whole, torch::Tensor keep);
 
   // The matrix or its transpose as a CSR tensor for torch's own products; made once for each precision.
   const torch::Tensor& matrix(bool transposed, torch::Dtype dtype) const;
@@ -46,13 +48,17 @@ class Adjacency {
  private:
   int64_t sources_;
   bool symmetric_;
+  std::shared_ptr<const Adjacency> whole_;  // nullptr: it was not picked from another
+  torch::Tensor keep_;
   mutable std::unique_ptr<Transposed> transposed_;
   mutable std::map<std::pair<bool, torch::Dtype>, torch::Tensor> matrices_;
 };
 
-// Two implementations, both with `edge_of`: by counting, in the host's threads; with torch's sort, on any device.
+// Three implementations, all with `edge_of`: by counting, in the host's threads; with torch's sort, on any device; by picking
+// from the transpose of the matrix that the edges were picked from, on any device.
 Adjacency::Transposed transpose_by_counting(const Adjacency& adjacency);
 Adjacency::Transposed transpose_by_sorting(const Adjacency& adjacency);
+Adjacency::Transposed transpose_of_kept(const Adjacency& whole, const torch::Tensor& keep);
 
 // A CSR tensor [rows, width], with int32 indices where its number of edges allows it.
 torch::Tensor csr_tensor(const torch::Tensor& offsets, const torch::Tensor& columns, const torch::Tensor& values, int64_t width);

@@ -3,6 +3,10 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "batches/graph/thinned_edges.h"
+#include "batches/to_device.h"
 
 namespace l0gm {
 
@@ -14,7 +18,7 @@ torch::Tensor copied(const std::vector<T>& values, torch::Device device, torch::
   const auto stored = c10::CppTypeToScalarType<T>::value;
   const auto size = static_cast<int64_t>(values.size());
   const torch::Tensor seen = at::from_blob(const_cast<T*>(values.data()), {size}, at::TensorOptions().dtype(stored));
-  return seen.to(device, dtype, false, /*copy=*/true);
+  return device.is_cpu() ? seen.to(device, dtype, false, /*copy=*/true) : to_device(seen, device, dtype);
 }
 
 SparseRows rows_at(const SparseRows& all, const std::vector<int64_t>& nodes) {
@@ -82,8 +86,18 @@ GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtyp
 
 AttributeRows GraphTensors::attributes_at(const std::vector<int64_t>& nodes) const {
   if (nodes.empty()) return attributes_;
-  if (attributes_.dense.defined()) return {attributes_.dense.index_select(0, copied(nodes, device_, torch::kInt64)), nullptr};
+  if (attributes_.dense.defined() || !device_.is_cpu()) return attributes_at(copied(nodes, device_, torch::kInt64));
   return {{}, Adjacency::of(rows_at(graph_.sparse, nodes), nullptr, graph_.attributes, device_, dtype_)};
+}
+
+AttributeRows GraphTensors::attributes_at(const torch::Tensor& nodes) const {
+  if (!nodes.defined()) return attributes_;
+  if (attributes_.dense.defined()) return {attributes_.dense.index_select(0, nodes), nullptr};
+  const Adjacency& all = *attributes_.sparse;
+  const GatheredRows rows = gather_rows(all, nodes);
+  return {{},
+          std::make_shared<Adjacency>(graph_.attributes, rows.offsets, all.neighbours.index_select(0, rows.places),
+                                      all.weights.index_select(0, rows.places), false)};
 }
 
 std::shared_ptr<const Adjacency> GraphTensors::adjacency_of(const std::shared_ptr<const MessageBlock>& block) const {
@@ -97,29 +111,47 @@ std::shared_ptr<const Adjacency> GraphTensors::adjacency_of(const std::shared_pt
 
 std::shared_ptr<GraphBatch> GraphTensors::batch(const MessagePlan& plan) const {
   std::erase_if(whole_blocks_, [](const auto& known) { return known.first.expired(); });
-  auto batch = std::make_shared<GraphBatch>();
-  batch->attributes = attributes_at(plan.inputs);
-  batch->input_ids = plan.inputs.empty() ? all_nodes_ : copied(plan.inputs, device_, torch::kInt64);
-  torch::Tensor ids = batch->input_ids;
+  const auto list_of = [&](const auto& numbers, torch::Dtype dtype) {
+    return numbers.empty() ? torch::Tensor() : copied(numbers, device_, dtype);
+  };
+  TensorPlan made;
   for (size_t layer = 0; layer < plan.blocks.size(); ++layer) {
     const bool as_before = layer > 0 && plan.blocks[layer] == plan.blocks[layer - 1];
-    batch->blocks.push_back(as_before ? batch->blocks.back() : adjacency_of(plan.blocks[layer]));
-    const Adjacency& block = *batch->blocks.back();
+    made.blocks.push_back(as_before ? made.blocks.back() : adjacency_of(plan.blocks[layer]));
+  }
+  made.inputs = list_of(plan.inputs, torch::kInt64);
+  made.examples = list_of(plan.examples, torch::kInt64);
+  made.loss_weights = list_of(plan.loss_weights, dtype_);
+  std::shared_ptr<GraphBatch> result = batch(made, attributes_at(plan.inputs));
+  if (!plan.outputs.empty()) {  // a plan without layers (an MLP) has the same inputs and outputs
+    const torch::Tensor& last = result->output_ids.empty() ? result->input_ids : result->output_ids.back();
+    TORCH_CHECK(std::ssize(plan.outputs) == last.size(0), "a plan's outputs are the last block's targets");
+  }
+  return result;
+}
+
+std::shared_ptr<GraphBatch> GraphTensors::batch(const TensorPlan& plan) const { return batch(plan, attributes_at(plan.inputs)); }
+
+std::shared_ptr<GraphBatch> GraphTensors::batch(const TensorPlan& plan, AttributeRows attributes) const {
+  auto batch = std::make_shared<GraphBatch>();
+  batch->attributes = std::move(attributes);
+  batch->blocks = plan.blocks;
+  batch->input_ids = plan.inputs.defined() ? plan.inputs : all_nodes_;
+  torch::Tensor ids = batch->input_ids;
+  for (size_t layer = 0; layer < plan.blocks.size(); ++layer) {
+    const Adjacency& block = *plan.blocks[layer];
     TORCH_CHECK(block.sources() == ids.size(0), "layer ", layer, " reads ", block.sources(), " rows of the ", ids.size(0),
                 " before it");
     ids = ids_of_targets(ids, block);
     batch->output_ids.push_back(ids);
   }
-  if (!plan.outputs.empty()) {  // a plan without layers (an MLP) has the same inputs and outputs
-    TORCH_CHECK(static_cast<int64_t>(plan.outputs.size()) == ids.size(0), "a plan's outputs are the last block's targets");
-  }
-  if (!plan.examples.empty()) {
-    batch->examples = copied(plan.examples, device_, torch::kInt64);
+  if (plan.examples.defined()) {
+    batch->examples = plan.examples;
     ids = ids.index_select(0, batch->examples);
   }
   batch->example_ids = ids;
   batch->targets = labels_.index_select(0, ids);
-  if (!plan.loss_weights.empty()) batch->weights = copied(plan.loss_weights, device_, dtype_);
+  batch->weights = plan.loss_weights;
   return batch;
 }
 

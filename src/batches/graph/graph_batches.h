@@ -6,6 +6,7 @@
 
 #include "batches/batch.h"
 #include "batches/graph/adjacency.h"
+#include "batches/graph/tensor_plan.h"
 
 namespace l0gm {
 
@@ -36,6 +37,9 @@ class GraphTensors {
 
   // `targets`: labels of the plan's examples are filled in.
   std::shared_ptr<GraphBatch> batch(const MessagePlan& plan) const;
+  std::shared_ptr<GraphBatch> batch(const TensorPlan& plan) const;
+  // A block of all nodes, which many steps share, is put on the device once.
+  std::shared_ptr<const Adjacency> adjacency_of(const std::shared_ptr<const MessageBlock>& block) const;
   const AttributeRows& attributes() const { return attributes_; }
   const Graph& graph() const { return graph_; }
   torch::Device device() const { return device_; }
@@ -43,7 +47,8 @@ class GraphTensors {
 
  private:
   AttributeRows attributes_at(const std::vector<int64_t>& nodes) const;
-  std::shared_ptr<const Adjacency> adjacency_of(const std::shared_ptr<const MessageBlock>& block) const;
+  AttributeRows attributes_at(const torch::Tensor& nodes) const;  // undefined: of all
+  std::shared_ptr<GraphBatch> batch(const TensorPlan& plan, AttributeRows attributes) const;
   const Graph& graph_;
   torch::Device device_;
   torch::Dtype dtype_;

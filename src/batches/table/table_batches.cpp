@@ -2,24 +2,32 @@
 
 #include <ATen/Functions.h>
 
+#include <memory>
+#include <utility>
+
 namespace l0gm {
 
 namespace {
 
+// The values as a tensor in their own memory, which lives as long as the tensor.
 template <class T>
-torch::Tensor copied(const std::vector<T>& values, at::IntArrayRef shape, torch::Dtype dtype) {
-  return at::from_blob(const_cast<T*>(values.data()), shape, dtype).clone();
+torch::Tensor tensor_of(std::vector<T> values, at::IntArrayRef shape) {
+  const auto options = at::TensorOptions().dtype(c10::CppTypeToScalarType<T>::value);
+  if (values.empty()) return at::empty(shape, options);
+  const auto owner = std::make_shared<std::vector<T>>(std::move(values));
+  return at::from_blob(owner->data(), shape, [owner](void*) {}, options);
 }
 
 }  // namespace
 
-TableTensors::TableTensors(const EncodedTable& table, torch::Device device, torch::Dtype dtype) {
-  const auto rows = static_cast<int64_t>(table.row_numbers.size());
-  codes_ = copied(table.codes, {rows, table.code_slots}, torch::kInt32).to(device);
-  slopes_ = copied(table.slopes, {rows, table.slope_slots}, torch::kFloat32).to(device, dtype);
-  ids_ = copied(table.row_numbers, {rows}, torch::kInt64).to(device);
+TableTensors::TableTensors(EncodedTable table, torch::Device device, torch::Dtype dtype) {
+  const int64_t rows = table.rows();
+  // Each array goes as soon as it is converted or on the device.
+  codes_ = tensor_of(std::move(table.codes), {rows, table.code_slots}).to(device);
+  slopes_ = tensor_of(std::move(table.slopes), {rows, table.slope_slots}).to(device, dtype);
+  ids_ = tensor_of(std::move(table.row_numbers), {rows}).to(device);
   targets_ =
-      table.labels.empty() ? at::full({rows}, -1, torch::kInt64) : copied(table.labels, {rows}, torch::kInt32).to(torch::kInt64);
+      table.labels.empty() ? at::full({rows}, -1, torch::kInt64) : tensor_of(std::move(table.labels), {rows}).to(torch::kInt64);
   targets_ = targets_.to(device);
 }
 

@@ -10,10 +10,11 @@ struct TableBatch : Batch {
   torch::Tensor slopes;  // [examples, slope slots]
 };
 
-// An encoded table as tensors on a device, from which batches are made.
+// An encoded table as tensors on a device, from which batches are made. On the CPU they take over the table's memory:
+//   const TableTensors rows(std::move(table), torch::kCPU, torch::kFloat32);
 class TableTensors {
  public:
-  TableTensors(const EncodedTable& table, torch::Device device, torch::Dtype dtype);
+  TableTensors(EncodedTable table, torch::Device device, torch::Dtype dtype);
   int64_t rows() const { return codes_.size(0); }
   const torch::Tensor& targets() const { return targets_; }
   void set_soft_targets(const torch::Tensor& probabilities);            // [rows, classes]

@@ -70,7 +70,7 @@ std::string graph_card(const std::string& file, const Json& about) {
     files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
   }
   std::string text = fmt::format("# {}\n\n{}{}: {}. Made with {}.\n\n", cell(file),
-                                 links ? "Tells whether two nodes" : "Tells the class of a node",
+                                 links ? "Predicts whether two nodes" : "Predicts the class of a node",
                                  links ? (lookup ? " of one graph are linked" : " are linked") : (lookup ? " of one graph" : ""),
                                  list_some(classes, 20), about["made_with"].get<std::string>());
   const std::string training = links ? "" : fmt::format(" {} training nodes,", count(about, "training_rows"));

@@ -1,6 +1,7 @@
 #include "compact/table/run_predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "data/table/source.h"
 #include "training/table/table_task.h"
@@ -26,7 +27,7 @@ void RunPredictor::predict(Cells cells, std::span<float> probabilities, InputCou
                     table.slopes.data() + row * table.slope_slots, &counts);
     table.row_numbers.push_back(row);
   }
-  const TableTensors tensors(table, machine_.device, dtype_of(run_.config.train.precision));
+  const TableTensors tensors(std::move(table), machine_.device, dtype_of(run_.config.train.precision));
   Predictions predictions = predict_table(*run_.model, run_.gate_state, tensors, schema.classes);
   if (calibrated_) predictions = run_.calibrator.apply(std::move(predictions));
   std::transform(predictions.probabilities.begin(), predictions.probabilities.end(), probabilities.begin(),

@@ -42,7 +42,7 @@ std::string table_card(const std::string& file, const Schema& schema, const Json
   }
   for (const Json& item : about["files"])
     files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
-  std::string text = fmt::format("# {}\n\nTells {} of a row: {}. Made with {}.\n\n", cell(file), cell(schema.label),
+  std::string text = fmt::format("# {}\n\nPredicts the column {} of a row; its classes: {}. Made with {}.\n\n", cell(file), cell(schema.label),
                                  list_some(classes, 20), about["made_with"].get<std::string>());
   text += fmt::format("## Data\n\n{}, {} training rows, seed {}.{}\n\n", cell(about["dataset"].get<std::string>()),
                       count(about, "training_rows"), about["seed"].get<int64_t>(),

@@ -77,8 +77,8 @@ std::vector<double> TableCompaction::trained(Precision precision) {
   TableRun& run = precision == Precision::float64 ? exact_ : single_;
   std::vector<double> probabilities;
   for (const TableRows& part : parts_) {
-    const EncodedTable encoded = encode_rows(part.table, RowEncoder(run.table.schema), part.rows, false);
-    const TableTensors tensors(encoded, torch::kCPU, dtype_of(precision));
+    const TableTensors tensors(encode_rows(part.table, RowEncoder(run.table.schema), part.rows, false), torch::kCPU,
+                               dtype_of(precision));
     append(probabilities, predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes).probabilities);
   }
   return probabilities;
@@ -122,8 +122,8 @@ nlohmann::json TableCompaction::describe_gate() {
   const GateSite* site = exact_.model->interface_site();
   if (site == nullptr || !site->gate->has_instance_logits()) return about_gate(exact_, nullptr);
   c10::InferenceMode inference;  // how many are open depends on the rows
-  const EncodedTable encoded = encode_rows(parts_[0].table, RowEncoder(exact_.table.schema), parts_[0].rows, false);
-  const TableTensors valid(encoded, torch::kCPU, torch::kFloat64);
+  const TableTensors valid(encode_rows(parts_[0].table, RowEncoder(exact_.table.schema), parts_[0].rows, false), torch::kCPU,
+                           torch::kFloat64);
   const auto batch = valid.range(0, std::min(valid.rows(), rows_for_gate_figures));
   GatePass pass = GatePass::evaluation(exact_.gate_state, batch->example_ids);
   exact_.model->interface(*batch, pass);

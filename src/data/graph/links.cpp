@@ -37,27 +37,9 @@ struct Rows {
   std::vector<int32_t> neighbours;
 };
 
-// Positions of both directions of the links in `neighbours`, ascending.
-std::vector<int64_t> places_of(const Graph& graph, std::span<const Link> links) {
-  std::vector<int64_t> places;
-  places.reserve(2 * links.size());
-  const auto find = [&](int64_t node, int32_t other) {
-    const auto row = graph.in_neighbours(node);
-    const auto found = std::lower_bound(row.begin(), row.end(), other);
-    if (found != row.end() && *found == other) places.push_back(graph.offsets[node] + (found - row.begin()));
-  };
-  for (const Link& link : links) {
-    find(link.first, link.second);
-    find(link.second, link.first);
-  }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  return places;
-}
-
 // Copies the neighbours between the removed positions in one piece each: a step removes few of many edges.
 Rows rows_without(const Graph& graph, std::span<const Link> links) {
-  const std::vector<int64_t> places = places_of(graph, links);
+  const std::vector<int64_t> places = places_of_links(graph, links);
   Rows rows;
   rows.neighbours.reserve(static_cast<size_t>(graph.edges()) - places.size());
   int64_t from = 0;
@@ -97,6 +79,23 @@ class PairSet {
 };
 
 }  // namespace
+
+std::vector<int64_t> places_of_links(const Graph& graph, std::span<const Link> links) {
+  std::vector<int64_t> places;
+  places.reserve(2 * links.size());
+  const auto find = [&](int64_t node, int32_t other) {
+    const auto row = graph.in_neighbours(node);
+    const auto found = std::lower_bound(row.begin(), row.end(), other);
+    if (found != row.end() && *found == other) places.push_back(graph.offsets[node] + (found - row.begin()));
+  };
+  for (const Link& link : links) {
+    find(link.first, link.second);
+    find(link.second, link.first);
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
 
 std::vector<Link> links_of(const Graph& graph) {
   std::vector<Link> links;

@@ -29,6 +29,8 @@ LinkSplit split_links(const Graph& graph, double valid_share, double test_share,
 
 // The same graph without some of its links, both directions of each. Links that it does not have are ignored.
 Graph without_links(const Graph& graph, std::span<const Link> links);
+// The places of the links in graph.neighbours, both directions of each, ascending. Links that it does not have are ignored.
+std::vector<int64_t> places_of_links(const Graph& graph, std::span<const Link> links);
 // The messages of a step that predicts `links`: without these edges, and without a share `drop` of the others, picked by `key`.
 // Degrees are those of the remaining edges.
 std::shared_ptr<const MessageBlock> block_without_links(const Graph& graph, std::span<const Link> links, double drop = 0,

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "data/table/fit.h"
 #include "data/table/labels.h"
 #include "l0gm/error.h"
@@ -38,6 +40,21 @@ std::vector<int64_t> match_columns(const std::vector<std::string>& names, const 
   return result;
 }
 
+namespace {
+
+constexpr int64_t rows_at_once = 4096;
+
+void add_counts(const RowEncoder::Counts& from, RowEncoder::Counts& to) {
+  const auto add_each = [](const std::vector<int64_t>& more, std::vector<int64_t>& sums) {
+    for (size_t i = 0; i < more.size(); ++i) sums[i] += more[i];
+  };
+  add_each(from.missing, to.missing);
+  add_each(from.unseen, to.unseen);
+  add_each(from.unreadable, to.unreadable);
+}
+
+}  // namespace
+
 EncodedTable encode_rows(const TextTable& table, const RowEncoder& encoder, const std::vector<int64_t>& rows, bool with_labels,
                          RowEncoder::Counts* counts) {
   const Schema& schema = encoder.schema();
@@ -54,13 +71,22 @@ EncodedTable encode_rows(const TextTable& table, const RowEncoder& encoder, cons
   result.codes.resize(rows.size() * code_slots);
   result.slopes.resize(rows.size() * slope_slots);
   result.row_numbers = rows;
-  if (with_labels) result.labels.reserve(rows.size());
-  std::vector<std::string_view> cells(columns.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (size_t c = 0; c < columns.size(); ++c) cells[c] = table.cell(rows[i], columns[c]);
-    encoder.encode(cells.data(), result.codes.data() + i * code_slots, result.slopes.data() + i * slope_slots, counts);
-    if (with_labels) result.labels.push_back(encoder.class_of(table.cell(rows[i], label_column)));
-  }
+  if (with_labels) result.labels.resize(rows.size());
+  std::mutex counts_lock;
+  parallel_for(std::ssize(rows), rows_at_once, [&](int64_t begin, int64_t end) {
+    std::vector<std::string_view> cells(columns.size());
+    RowEncoder::Counts here;
+    if (counts != nullptr) here = encoder.empty_counts();
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      for (size_t c = 0; c < columns.size(); ++c) cells[c] = table.cell(rows[i], columns[c]);
+      encoder.encode(cells.data(), result.codes.data() + i * code_slots, result.slopes.data() + i * slope_slots,
+                     counts != nullptr ? &here : nullptr);
+      if (with_labels) result.labels[i] = encoder.class_of(table.cell(rows[i], label_column));
+    }
+    if (counts == nullptr) return;
+    const std::lock_guard hold(counts_lock);
+    add_counts(here, *counts);
+  });
   return result;
 }
 
@@ -83,6 +109,16 @@ std::vector<double> ranked_slopes(const EncodedTable& table, int64_t slot) {
   return ranked;
 }
 
+void count_row(const EncodedTable& table, const Field& field, int64_t row, int64_t slot, FieldCounts& counts) {
+  const int32_t* code = table.codes.data() + row * table.code_slots + slot;
+  const float* slope = table.slopes.data() + row * table.slope_slots + slot;
+  const bool weighted = field.kind == FieldKind::multi;
+  for (int64_t i = 0; i < field.slots; ++i, ++code, ++slope) {
+    counts.count[static_cast<size_t>(*code)] += weighted ? static_cast<double>(*slope) : 1.0;
+    if (!weighted) counts.slope_sum[static_cast<size_t>(*code)] += static_cast<double>(*slope);
+  }
+}
+
 }  // namespace
 
 std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& schema) {
@@ -90,22 +126,24 @@ std::vector<FieldCounts> count_fields(const EncodedTable& table, const Schema& s
     throw std::logic_error("count_fields: the table was encoded with another schema");
   }
   std::vector<FieldCounts> counts(schema.fields.size());
+  const std::vector<int64_t> slots = slots_of_fields(schema);
+  size_t coded = 0;  // statistics, which have no codes, come last
   for (size_t f = 0; f < counts.size(); ++f) {
     counts[f].count.assign(static_cast<size_t>(schema.fields[f].rows()), 0.0);
     counts[f].slope_sum = counts[f].count;
-    if (schema.fields[f].kind == FieldKind::periodic) counts[f].slopes = ranked_slopes(table, slots_of_fields(schema)[f]);
+    if (schema.fields[f].kind != FieldKind::statistic) coded = f + 1;
   }
-  for (int64_t row = 0; row < table.rows(); ++row) {
-    const int32_t* code = table.codes.data() + row * table.code_slots;
-    const float* slope = table.slopes.data() + row * table.slope_slots;
-    for (size_t f = 0; f < counts.size() && schema.fields[f].kind != FieldKind::statistic; ++f) {
-      const bool weighted = schema.fields[f].kind == FieldKind::multi;
-      for (int64_t slot = 0; slot < schema.fields[f].slots; ++slot, ++code, ++slope) {
-        counts[f].count[static_cast<size_t>(*code)] += weighted ? static_cast<double>(*slope) : 1.0;
-        if (!weighted) counts[f].slope_sum[static_cast<size_t>(*code)] += static_cast<double>(*slope);
-      }
+  // A thread takes neighbouring fields and adds their rows up in order: the same bits for any number of threads.
+  const int64_t threads = thread_limit(), at_once = (static_cast<int64_t>(coded) + threads - 1) / threads;
+  parallel_for(static_cast<int64_t>(coded), at_once, [&](int64_t begin, int64_t end) {
+    for (int64_t row = 0; row < table.rows(); ++row) {
+      for (auto f = static_cast<size_t>(begin); f < static_cast<size_t>(end); ++f)
+        count_row(table, schema.fields[f], row, slots[f], counts[f]);
     }
-  }
+    for (auto f = static_cast<size_t>(begin); f < static_cast<size_t>(end); ++f) {
+      if (schema.fields[f].kind == FieldKind::periodic) counts[f].slopes = ranked_slopes(table, slots[f]);
+    }
+  });
   return counts;
 }
 

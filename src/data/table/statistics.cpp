@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <stdexcept>
@@ -15,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/threads.h"
 #include "encode/table/statistics.h"
 #include "l0gm/error.h"
 
@@ -25,6 +28,7 @@ constexpr size_t folds = statistic_folds;
 // A smaller spread is mostly noise of leaving out folds, which standardising would amplify.
 constexpr double least_deviation = 0.2;
 constexpr uint64_t fold_seed = 0x666F6C64;
+constexpr int64_t scratch_bytes_of_a_row = 48, most_scratch_bytes = int64_t{4} << 30;
 constexpr int64_t most_class_counts = 100'000'000;  // of all statistics together: 800 MB of schema
 
 struct Training {
@@ -46,6 +50,15 @@ Training::Training(const Schema& schema, const EncodedTable& rows)
   }
   fold.reserve(rows.row_numbers.size());
   for (const int64_t number : rows.row_numbers) fold.push_back(static_cast<uint8_t>(statistic_fold(number)));
+}
+
+// Calls work(i) for i = 0 … count - 1, in as many threads as their copies of the rows' numbers leave memory for.
+void for_each_at_once(const Training& training, int64_t count, const std::function<void(size_t)>& work) {
+  const int64_t most = std::max<int64_t>(1, most_scratch_bytes / (scratch_bytes_of_a_row * training.table.rows()));
+  std::atomic<int64_t> next{0};
+  parallel_for(std::min({count, most, thread_limit()}), 1, [&](int64_t, int64_t) {
+    for (int64_t i = next++; i < count; i = next++) work(static_cast<size_t>(i));
+  });
 }
 
 Groups group_by(const Schema& schema, const Training& training, const Statistic& statistic) {
@@ -120,17 +133,22 @@ std::vector<int64_t> key_fields(const Schema& schema, const Training& training) 
   for (size_t f = schema.fields.size(); f-- > 0;) {
     if (schema.fields[f].is_lookup()) first[static_cast<size_t>(schema.fields[f].column)] = static_cast<int64_t>(f);
   }
+  std::erase(first, -1);
+  std::vector<uint64_t> hashes(first.size(), 0);
+  for_each_at_once(training, std::ssize(first), [&](size_t i) {
+    for (const int32_t part : partition(training, first[i]))
+      hashes[i] = (hashes[i] ^ static_cast<uint64_t>(part)) * 0x100000001B3;
+  });
   std::vector<int64_t> kept;
   std::unordered_multimap<uint64_t, int64_t> by_hash;  // avoids comparing all pairs of a thousand columns
-  for (const int64_t field : first) {
-    if (field < 0) continue;
-    const std::vector<int32_t> parts = partition(training, field);
-    uint64_t hash = 0;
-    for (const int32_t part : parts) hash = (hash ^ static_cast<uint64_t>(part)) * 0x100000001B3;
-    const auto [begin, end] = by_hash.equal_range(hash);
-    if (std::any_of(begin, end, [&](const auto& earlier) { return partition(training, earlier.second) == parts; })) continue;
-    by_hash.emplace(hash, field);
-    kept.push_back(field);
+  for (size_t i = 0; i < first.size(); ++i) {
+    const auto [begin, end] = by_hash.equal_range(hashes[i]);
+    const auto is_same = [&](const auto& earlier) {
+      return partition(training, earlier.second) == partition(training, first[i]);
+    };
+    if (std::any_of(begin, end, is_same)) continue;
+    by_hash.emplace(hashes[i], first[i]);
+    kept.push_back(first[i]);
   }
   return kept;
 }
@@ -141,8 +159,8 @@ std::vector<int64_t> fields_to_pair(const Schema& schema, const Training& traini
   size_t wanted = 1;
   while (wanted < fields.size() && static_cast<int64_t>((wanted + 1) * wanted / 2) <= max_pairs) ++wanted;
   if (wanted >= fields.size()) return fields;
-  std::vector<double> information_of;
-  for (const int64_t field : fields) information_of.push_back(information(schema, training, field));
+  std::vector<double> information_of(fields.size());
+  for_each_at_once(training, std::ssize(fields), [&](size_t i) { information_of[i] = information(schema, training, fields[i]); });
   std::vector<size_t> order(fields.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return information_of[a] > information_of[b]; });
@@ -278,32 +296,42 @@ void widen_slopes(EncodedTable& table, int64_t slots) {
   table.slope_slots = slots;
 }
 
-void check_size(const Schema& schema) {
-  int64_t sum = 0;
-  for (const Statistic& statistic : schema.statistics)
-    sum += static_cast<int64_t>(statistic.keys.size()) * schema.tracked_classes();
-  if (sum <= most_class_counts) return;
+void check_size(const Schema& schema, int64_t counts) {
+  if (counts <= most_class_counts) return;
   throw UserError(
       fmt::format("table.statistics: {} classes times all values make more than {} counts. "
                   "Set table.max_pairs lower or table.statistics to columns or none, or raise table.min_count.",
                   schema.classes.size(), most_class_counts));
 }
 
+// For each statistic its first field and the one behind its last: the fields of a statistic are adjacent.
+std::vector<std::pair<size_t, size_t>> fields_of_statistics(const Schema& schema) {
+  std::vector<std::pair<size_t, size_t>> spans;
+  for (size_t begin = 0, end = 0; begin < schema.fields.size(); begin = end) {
+    const int64_t index = schema.fields[begin].statistic;
+    for (end = begin + 1; end < schema.fields.size() && schema.fields[end].statistic == index;) ++end;
+    if (index >= 0) spans.emplace_back(begin, end);
+  }
+  return spans;
+}
+
 // Writes the out-of-fold slopes of all statistics; `fit`: the same schema, which gets counts, means and deviations first.
+// Each statistic has fields and slopes of its own: the result does not depend on how many are computed at once.
 void fill(const Schema& schema, EncodedTable& train, Schema* fit) {
   widen_slopes(train, schema.slope_slots());
   const Training training(schema, train);
-  for (size_t begin = 0, end = 0; begin < schema.fields.size(); begin = end) {
-    const int64_t index = schema.fields[begin].statistic;  // the fields of a statistic are adjacent
-    for (end = begin + 1; end < schema.fields.size() && schema.fields[end].statistic == index;) ++end;
-    if (index < 0) continue;
-    const Statistic& statistic = schema.statistics[static_cast<size_t>(index)];
+  const auto spans = fields_of_statistics(schema);
+  std::atomic<int64_t> class_counts{0};
+  for_each_at_once(training, std::ssize(spans), [&](size_t i) {
+    const auto [begin, end] = spans[i];
+    const auto index = static_cast<size_t>(schema.fields[begin].statistic);
+    const Statistic& statistic = schema.statistics[index];
     const std::span<const Field> fields(schema.fields.data() + begin, end - begin);
     const Groups groups = group_by(schema, training, statistic);
     if (fit != nullptr) {
-      Statistic& fitted = fit->statistics[static_cast<size_t>(index)];
+      Statistic& fitted = fit->statistics[index];
       fitted.keys = groups.keys;
-      check_size(schema);
+      check_size(schema, class_counts += std::ssize(groups.keys) * schema.tracked_classes());
       count_statistic(training, groups, schema.classes.size() == 2, fitted);
     } else if (groups.keys != statistic.keys) {
       throw std::logic_error("statistics: the rows are not those that the schema was fitted to");
@@ -311,7 +339,7 @@ void fill(const Schema& schema, EncodedTable& train, Schema* fit) {
     const Cells cells = out_of_fold(schema, training, groups, fields);
     if (fit != nullptr) fit_scale(cells, {fit->fields.data() + begin, fields.size()});
     write_slopes(cells, fields, static_cast<size_t>(training.slots[begin]), train);
-  }
+  });
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ GraphTask::GraphTask(const Graph& graph, const GraphOptions& options, int64_t ba
       model_(std::move(model)),
       tensors_(graph, device, dtype),
       whole_(whole_block(graph)) {
+  picks_edges_on_device = !device.is_cpu();
   const GraphEncoder& encoder = graph_encoder(*model_);
   if (options.sampler == SamplerKind::full || encoder.shape().kind == ConvolutionKind::linear) return;
   std::shared_ptr<const GraphSampler> sampler = make_sampler(graph, options, static_cast<int64_t>(encoder.layers()), batch, seed);
@@ -72,14 +73,26 @@ int64_t GraphTask::steps_per_epoch() const {
 
 std::shared_ptr<GraphBatch> GraphTask::full_batch(int64_t epoch) {
   if (options_.drop_edge > 0 && graph_encoder(*model_).shape().kind != ConvolutionKind::linear) {
-    const auto thinned = thinned_block(graph_, options_.drop_edge, mix_key(seed_, drop_stream, static_cast<uint64_t>(epoch)));
-    Graph left;  // its edges are all that a plan looks at
-    left.nodes = graph_.nodes;
-    left.offsets = thinned->offsets;
-    left.neighbours = thinned->neighbours;
-    return tensors_.batch(complete_plan(left, thinned, graph_.train, static_cast<int64_t>(graph_encoder(*model_).layers())));
+    return thinned_batch(mix_key(seed_, drop_stream, static_cast<uint64_t>(epoch)));
   }
   return all_training_nodes();
+}
+
+std::shared_ptr<GraphBatch> GraphTask::thinned_batch(uint64_t key) {
+  const auto layers = static_cast<int64_t>(graph_encoder(*model_).layers());
+  if (picks_edges_on_device) {
+    if (edges_ == nullptr) {
+      edges_ = std::make_unique<ThinnedEdges>(tensors_.adjacency_of(whole_));
+      training_nodes_ = at::tensor(graph_.train, torch::kInt64).to(tensors_.device());
+    }
+    return tensors_.batch(complete_tensor_plan(edges_->pick(options_.drop_edge, key), training_nodes_, layers));
+  }
+  const auto thinned = thinned_block(graph_, options_.drop_edge, key);
+  Graph left;  // its edges are all that a plan looks at
+  left.nodes = graph_.nodes;
+  left.offsets = thinned->offsets;
+  left.neighbours = thinned->neighbours;
+  return tensors_.batch(complete_plan(left, thinned, graph_.train, layers));
 }
 
 std::shared_ptr<GraphBatch> GraphTask::all_training_nodes() {

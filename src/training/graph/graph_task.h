@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "batches/graph/graph_batches.h"
+#include "batches/graph/thinned_edges.h"
 #include "data/graph/prefetcher.h"
 #include "data/graph/sampling.h"
 #include "encoders/graph/graph_encoder.h"
@@ -22,8 +23,12 @@ class GraphTask : public Task {
   Predictions predict(Model& model, const GateState& state, Split split) override;
   int64_t class_count() const override { return static_cast<int64_t>(graph_.classes.size()); }
 
+  // Where graph.drop_edge is applied: on the device, or by the host, which is faster for the processor itself. The same edges.
+  bool picks_edges_on_device = false;
+
  private:
   std::shared_ptr<GraphBatch> full_batch(int64_t epoch);
+  std::shared_ptr<GraphBatch> thinned_batch(uint64_t key);
   std::shared_ptr<GraphBatch> all_training_nodes();  // with their whole neighbourhoods
   const Graph& graph_;
   GraphOptions options_;
@@ -33,6 +38,8 @@ class GraphTask : public Task {
   GraphTensors tensors_;
   std::shared_ptr<const MessageBlock> whole_;
   std::unique_ptr<Prefetcher> prefetcher_;
+  std::unique_ptr<ThinnedEdges> edges_;  // made when first needed
+  torch::Tensor training_nodes_;
   std::shared_ptr<GraphBatch> training_;                 // made once
   std::map<Split, std::shared_ptr<GraphBatch>> splits_;  // full inference: made once
 };

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
+#include "batches/to_device.h"
 #include "l0gm/error.h"
 #include "training/graph/graph_task.h"
 
@@ -42,7 +44,7 @@ std::vector<int64_t> counted(size_t count) {
 torch::Tensor tensor_of(const Link* pairs, int64_t count, torch::Device device) {
   static_assert(sizeof(Link) == 2 * sizeof(int32_t));
   const torch::Tensor seen = at::from_blob(const_cast<Link*>(pairs), {count, 2}, at::TensorOptions().dtype(torch::kInt32));
-  return seen.to(device, torch::kInt64);
+  return device.is_cpu() ? seen.to(torch::kInt64) : to_device(seen, device, torch::kInt64);
 }
 
 // 1 for the links, then 0 for the rest.
@@ -99,7 +101,9 @@ LinkTask::LinkTask(const Graph& graph, const GraphOptions& options, const LinkOp
       numbers_(counted(split_.train.size())),
       order_(numbers_, links_of_step_, mix_key(seed, link_order_stream)),
       model_(std::move(model)),
-      tensors_(graph, device, dtype) {
+      tensors_(graph, device, dtype),
+      whole_(whole_block(messages_)) {
+  picks_edges_on_device = !device.is_cpu();
   if (options.sampler != SamplerKind::full) {
     throw UserError(fmt::format("graph.sampler = {}: links are trained on the full graph so far; set graph.sampler = full",
                                 name_of_enum(options.sampler)));
@@ -112,10 +116,19 @@ const std::vector<Link>& LinkTask::links_in(Split split) const {
   throw UserError("training links cannot be evaluated: messages pass over them");
 }
 
-std::shared_ptr<GraphBatch> LinkTask::batch_over(const std::shared_ptr<const MessageBlock>& block) const {
-  MessagePlan plan;
-  if (block != nullptr) plan.blocks.assign(graph_encoder(*model_).layers(), block);
+std::shared_ptr<GraphBatch> LinkTask::batch_over(std::shared_ptr<const Adjacency> block) const {
+  TensorPlan plan;
+  if (block != nullptr) plan.blocks.assign(graph_encoder(*model_).layers(), std::move(block));
   return tensors_.batch(plan);
+}
+
+std::shared_ptr<const Adjacency> LinkTask::messages_without(const std::vector<Link>& links, uint64_t key) {
+  if (!picks_edges_on_device)
+    return Adjacency::of(block_without_links(messages_, links, options_.drop_edge, key), tensors_.device(), tensors_.dtype());
+  if (edges_ == nullptr) edges_ = std::make_unique<ThinnedEdges>(tensors_.adjacency_of(whole_));
+  std::vector<int64_t> places = places_of_links(messages_, links);
+  const torch::Tensor gone = at::from_blob(places.data(), {std::ssize(places)}, torch::kInt64);
+  return edges_->pick(options_.drop_edge, key, to_device(gone, tensors_.device(), torch::kInt64));
 }
 
 std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
@@ -125,8 +138,7 @@ std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
   std::vector<Link> pairs;
   for (const int64_t number : order_.batch(epoch, index)) pairs.push_back(split_.train[static_cast<size_t>(number)]);
   const size_t links = pairs.size();
-  const auto block =
-      passes_messages(*model_) ? block_without_links(messages_, pairs, options_.drop_edge, key(link_drop_stream)) : nullptr;
+  const auto block = passes_messages(*model_) ? messages_without(pairs, key(link_drop_stream)) : nullptr;
   const std::vector<Link> drawn =
       training_negatives_.draw(static_cast<int64_t>(links) * link_.negatives, key(link_negative_stream));
   pairs.insert(pairs.end(), drawn.begin(), drawn.end());
@@ -138,7 +150,7 @@ std::shared_ptr<Batch> LinkTask::training_batch(int64_t epoch, int64_t index) {
 
 // The whole interface at once: with its gradients a training step takes more.
 torch::Tensor LinkTask::encode(Model& model, const GateState& state) {
-  if (evaluation_ == nullptr) evaluation_ = batch_over(passes_messages(model) ? whole_block(messages_) : nullptr);
+  if (evaluation_ == nullptr) evaluation_ = batch_over(passes_messages(model) ? tensors_.adjacency_of(whole_) : nullptr);
   if (measures_statistics) measure_statistics(model, state, *evaluation_, 0);
   model.eval();
   GatePass pass = GatePass::evaluation(state, evaluation_->example_ids);

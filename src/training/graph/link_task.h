@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "batches/graph/graph_batches.h"
+#include "batches/graph/thinned_edges.h"
 #include "data/graph/links.h"
 #include "data/graph/options.h"
 #include "data/graph/sampling.h"
@@ -34,10 +35,13 @@ class LinkTask : public Task {
   const LinkSplit& split() const { return split_; }
   const Graph& messages() const { return messages_; }  // the training links
   bool measures_statistics = true;                     // of batch norm, before it predicts; a finished run has them stored
+  // Where the links of a step are taken out: on the device, or by the host, which is faster for the processor itself.
+  bool picks_edges_on_device = false;
 
  private:
   const std::vector<Link>& links_in(Split split) const;
-  std::shared_ptr<GraphBatch> batch_over(const std::shared_ptr<const MessageBlock>& block) const;
+  std::shared_ptr<GraphBatch> batch_over(std::shared_ptr<const Adjacency> block) const;  // nullptr: no messages
+  std::shared_ptr<const Adjacency> messages_without(const std::vector<Link>& links, uint64_t key);
   torch::Tensor encode(Model& model, const GateState& state);
 
   const Graph& graph_;
@@ -52,7 +56,9 @@ class LinkTask : public Task {
   EpochOrder order_;
   std::shared_ptr<Model> model_;
   GraphTensors tensors_;
-  std::shared_ptr<GraphBatch> evaluation_;  // messages over all training links; made when first needed
+  std::shared_ptr<const MessageBlock> whole_;  // of the training links
+  std::unique_ptr<ThinnedEdges> edges_;        // made when first needed
+  std::shared_ptr<GraphBatch> evaluation_;     // messages over all training links; made when first needed
 };
 
 // How likely pairs of nodes are to be linked, in their order, in a graph with scaled attributes; messages pass over all of its

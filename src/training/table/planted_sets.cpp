@@ -38,7 +38,7 @@ void compare_sets(TableRun& run, Split split, PlantedReport& report) {
   if (selector == schema.fields.size()) return;  // the user left it out
   const int64_t slot = slots_of_fields(schema)[selector];
   const torch::Tensor open = open_columns_by_row(run, split);
-  const EncodedTable& codes = run.encoded(split);
+  const EncodedTable codes = run.encoded(split);
   int64_t right_open = 0, wrong_closed = 0;
   for (int64_t row = 0; row < codes.rows(); ++row) {
     const int32_t code = codes.codes[static_cast<size_t>(row * codes.code_slots + slot)];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/csv.h"
 #include "base/hash.h"
@@ -87,10 +88,9 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   const Schema& schema = dynamic_cast<const TableRecord&>(record).schema;
   const torch::Dtype dtype = dtype_of(config.train.precision);
   auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
-  task->add_split(Split::train, table.train, machine.device, dtype);
+  task->add_split(Split::train, std::exchange(table.train, {}), machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
-  table.data.table = {};  // training needs neither the text nor a second copy of the codes
-  table.train = {};
+  table.data.table = {};  // training does not need the text
   return task;
 }
 

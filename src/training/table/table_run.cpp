@@ -62,13 +62,11 @@ const TableDataset& TableRun::dataset() {
   return dynamic_cast<const TableData&>(*dataset_).data;
 }
 
-const EncodedTable& TableRun::encoded(Split split) {
-  const auto found = encoded_.find(split);
-  if (found != encoded_.end()) return found->second;
+EncodedTable TableRun::encoded(Split split) {
   const TableDataset& data = dataset();
   EncodedTable rows = encode_rows(data.table, RowEncoder(table.schema), rows_of(data, split), true);
   if (split == Split::train) fill_out_of_fold(table.schema, rows);
-  return encoded_.emplace(split, std::move(rows)).first->second;
+  return rows;
 }
 
 const TableTensors& TableRun::tensors(Split split) {
@@ -92,7 +90,7 @@ PerturbedPredictions TableRun::predict_perturbed(Split split, const Perturbation
   std::iota(rows.begin(), rows.end(), int64_t{0});
   EncodedTable perturbed = encode_rows(text, RowEncoder(table.schema), rows, true);
   perturbed.row_numbers = numbers;  // of the dataset, not of the copy
-  const TableTensors on_device(perturbed, machine.device, dtype_of(config.train.precision));
+  const TableTensors on_device(std::move(perturbed), machine.device, dtype_of(config.train.precision));
   return {predict_table(*model, gate_state, on_device, table.schema.classes), sha256};
 }
 

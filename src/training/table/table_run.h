@@ -26,8 +26,9 @@ class TableRun : public Run {
   std::optional<InputReport> inputs(Split split) override;
   void add_figures(Split split, Evaluation& evaluation) override;
 
-  const TableDataset& dataset();             // refused when its files have changed since training
-  const EncodedTable& encoded(Split split);  // as in training: the statistics of training rows are out of fold
+  const TableDataset& dataset();  // refused when its files have changed since training
+  // As in training: the statistics of training rows are out of fold. Encoded at each call: only the tensors are kept.
+  EncodedTable encoded(Split split);
   const FieldEmbeddings& fields() const { return dynamic_cast<const FieldEmbeddings&>(model->encoder()); }
   // What the interface of every row was multiplied with, [rows, width]: ones where nothing gates it.
   torch::Tensor gates_by_row(Split split);
@@ -37,7 +38,6 @@ class TableRun : public Run {
  private:
   const TableTensors& tensors(Split split);
   torch::Tensor share_of_dimension(Split split);  // of rows for which each is open, [width]
-  std::map<Split, EncodedTable> encoded_;
   std::map<Split, TableTensors> tensors_;
 };
 

@@ -4,6 +4,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random.h"
 
@@ -14,8 +15,8 @@ constexpr int64_t evaluation_block = 4096;
 constexpr uint64_t order_stream = 0x6f72646572;  // numbers of their own for the order of rows
 }  // namespace
 
-void TableTask::add_split(Split split, const EncodedTable& table, torch::Device device, torch::Dtype dtype) {
-  splits_.emplace(split, TableTensors(table, device, dtype));
+void TableTask::add_split(Split split, EncodedTable table, torch::Device device, torch::Dtype dtype) {
+  splits_.emplace(split, TableTensors(std::move(table), device, dtype));
 }
 
 void TableTask::set_soft_targets(const Predictions& predictions) {

@@ -11,7 +11,7 @@ namespace l0gm {
 class TableTask : public Task {
  public:
   TableTask(const Schema& schema, int64_t batch, uint64_t seed) : schema_(schema), batch_(batch), seed_(seed) {}
-  void add_split(Split split, const EncodedTable& table, torch::Device device, torch::Dtype dtype);
+  void add_split(Split split, EncodedTable table, torch::Device device, torch::Dtype dtype);
 
   void set_soft_targets(const Predictions& predictions) override;
 

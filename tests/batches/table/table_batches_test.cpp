@@ -36,6 +36,17 @@ TEST(TableTensors, CopiesTheTable) {
   EXPECT_EQ(tensors.range(0, 1)->codes[0][1].item<int64_t>(), 2);
 }
 
+TEST(TableTensors, TakesOverTheMemoryOfATableThatIsMovedIn) {
+  EncodedTable rows = toy_rows();
+  const float* slopes = rows.slopes.data();
+  const TableTensors tensors(std::move(rows), torch::kCPU, torch::kFloat32);
+  const auto all = tensors.range(0, 6);
+  EXPECT_EQ(all->slopes.const_data_ptr<float>(), slopes) << "no second copy";
+  EXPECT_TRUE(at::equal(all->codes, TableTensors(toy_rows(), torch::kCPU, torch::kFloat32).range(0, 6)->codes));
+  const TableTensors wide(toy_rows(), torch::kCPU, torch::kFloat64);
+  EXPECT_TRUE(at::equal(wide.range(0, 6)->slopes, all->slopes.to(torch::kFloat64)));
+}
+
 TEST(TableTensors, SelectAndRangeAgree) {
   const TableTensors tensors(toy_rows(), torch::kCPU, torch::kFloat32);
   const auto selected = tensors.select(at::tensor(std::vector<int64_t>{4, 2, 2, 0}, torch::kInt64));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
@@ -91,6 +92,28 @@ TEST(Prefetcher, AnExceptionComesOutWhereItsStepIsAskedForAndOnlyThere) {
     EXPECT_EQ(message_of<UserError>([&] { taken(prefetcher, 4); }), "this step fails") << threads;
     EXPECT_EQ(taken(prefetcher, 5), 5);
     EXPECT_EQ(message_of<UserError>([&] { taken(prefetcher, 4); }), "this step fails") << "also when asked again";
+  }
+}
+
+// Not only the user's errors: what a thread throws must neither end the program nor be lost.
+TEST(Prefetcher, WhateverAThreadThrowsArrivesWithItsWords) {
+  class FailingSampler : public GraphSampler {
+   public:
+    int64_t steps_per_epoch() const override { return 10; }
+    MessagePlan draw(int64_t, int64_t index) const override {
+      if (index == 1) throw std::runtime_error("node 7 has a broken row");
+      if (index == 2) throw std::bad_alloc();
+      if (index == 3) throw 3;
+      return {};
+    }
+  };
+  for (const int64_t threads : {0, 1, 4}) {
+    Prefetcher prefetcher(std::make_shared<FailingSampler>(), threads, 6);
+    EXPECT_NO_THROW(prefetcher.take(0, 0));
+    EXPECT_EQ(message_of<std::runtime_error>([&] { prefetcher.take(0, 1); }), "node 7 has a broken row") << threads;
+    EXPECT_THROW(prefetcher.take(0, 2), std::bad_alloc);
+    EXPECT_THROW(prefetcher.take(0, 3), int);
+    EXPECT_NO_THROW(prefetcher.take(0, 4)) << "its threads go on";
   }
 }
 

@@ -149,6 +149,28 @@ TEST(GraphTask, AFullStepSeesTheTrainingNodes) {
   }
 }
 
+TEST(GraphTask, EdgesDroppedOnTheDeviceAreThoseThatTheHostDrops) {
+  for (const bool undirected : {true, false}) {
+    for (const GraphKind& kind : graph_kinds()) {
+      const Graph graph = tiny_graph({.undirected = undirected});
+      GraphModelOptions options = options_with(kind);
+      options.graph.drop_edge = 0.3;
+      options.graph.attention_dropout = 0.2;  // drawn by the place of an edge
+      const Made host = make_task(graph, options), device = make_task(graph, options);
+      EXPECT_FALSE(host.task->picks_edges_on_device) << "the host is faster for the processor";
+      device.task->picks_edges_on_device = true;
+      for (int64_t epoch = 0; epoch < 3; ++epoch) {
+        EXPECT_EQ(step(host, epoch, 0), step(device, epoch, 0)) << kind.text();
+        const auto wanted = host.model->named_parameters();
+        for (const auto& item : device.model->named_parameters()) {
+          if (!item.value().grad().defined()) continue;
+          EXPECT_TRUE(at::equal(item.value().grad(), wanted[item.key()].grad())) << kind.text() << " " << item.key();
+        }
+      }
+    }
+  }
+}
+
 TEST(GraphTask, DroppedEdgesAreOthersEveryEpoch) {
   const Graph graph = tiny_graph();
   GraphModelOptions options = options_with({"gcn"});

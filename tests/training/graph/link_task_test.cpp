@@ -151,6 +151,27 @@ TEST_F(LinkTasks, DroppedEdgesGoBesides) {
   EXPECT_NE(left, links_in(*batch(1, 0)->blocks[0]));
 }
 
+TEST_F(LinkTasks, LinksAreTakenOutOnTheDeviceAsByTheHost) {
+  const Graph graph = random_graph();
+  for (const double drop : {0.0, 0.3}) {
+    options_.graph.drop_edge = drop;
+    make(graph, 40);
+    EXPECT_FALSE(task_->picks_edges_on_device) << "the host is faster for the processor";
+    for (int64_t index = 0; index < 3; ++index) {
+      task_->picks_edges_on_device = false;
+      const auto host = batch(2, index);
+      task_->picks_edges_on_device = true;
+      const auto device = batch(2, index);
+      EXPECT_TRUE(at::equal(host->pairs, device->pairs));
+      for (size_t layer = 0; layer < 2; ++layer) {
+        EXPECT_TRUE(at::equal(host->blocks[layer]->offsets, device->blocks[layer]->offsets));
+        EXPECT_TRUE(at::equal(host->blocks[layer]->neighbours, device->blocks[layer]->neighbours));
+        EXPECT_TRUE(at::equal(host->blocks[layer]->source_degree, device->blocks[layer]->source_degree));
+      }
+    }
+  }
+}
+
 TEST_F(LinkTasks, NegativesAreNoTrainingLinksAndSpareNoHeldOutOnes) {
   const Graph graph = random_graph();
   make(graph);
