@@ -19,9 +19,9 @@ int main() {
   options.target_active = 0.25;                                                             // gate: stays open
   const l0gm::GateSite site{"inputs", l0gm::HardConcrete(options, torch::ones({inputs}))};  // gate: each costs 1
   const l0gm::Schedule schedule{l0gm::ScheduleOptions{}};                                   // gate: open, anneal, fixed
-  l0gm::GateControl control(options, {&site});                                              // gate: sets the price
+  l0gm::GateControl control(options, {&site}, {.annealing_steps = steps / 2});              // gate: moves their logits
 
-  torch::optim::Adam weights(head->parameters(), 5e-3), gates(site.gate->parameters(), 0.05);
+  torch::optim::Adam weights(head->parameters(), 5e-3);
   bool hardened = false;
   torch::Tensor order;
   for (int64_t step = 0; step < steps; ++step) {
@@ -37,11 +37,9 @@ int main() {
     torch::Tensor loss = torch::binary_cross_entropy_with_logits(output.squeeze(1), y.index_select(0, ids));
     if (const torch::Tensor penalty = control.penalty(pass); penalty.defined()) loss = loss + penalty;  // gate: the price
     weights.zero_grad();
-    gates.zero_grad();
     loss.backward();
+    control.observe(pass);  // gate: logits move by what their units are worth
     weights.step();
-    gates.step();
-    control.after_step(pass);  // gate: the price moves
   }
 
   const torch::Tensor open = site.gate->test_values(schedule.at(1)).gt(0);

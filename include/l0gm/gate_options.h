@@ -47,8 +47,6 @@ struct GateOptions {
   double gamma = -0.1;
   double zeta = 1.1;
   double init_open = 0.9;
-  double control_rate = 0.05;
-  double control_damping = 10;
   int64_t map_rank = 0;
   StaticBy static_by = StaticBy::gradient;
 
@@ -74,9 +72,6 @@ struct GateOptions {
     v("gamma", gamma, "lower end of the stretch", below(0));
     v("zeta", zeta, "upper end of the stretch", above(1));
     v("init_open", init_open, "sigmoid of the logits at the start", inside(0, 1));
-    v("control_rate", control_rate, "how fast the price follows the gap to `target_active`, per step", above(0));
-    v("control_damping", control_damping,
-      "`target_active`: weight of half the squared gap in the loss; keeps the price from swinging", at_least(0));
     v("map_rank", map_rank, "`instance` logits: rank of the map from the interface to the logits; 0: full", at_least(0));
     v("static_by", static_by, "`static` logits: what ranks the units at the end of warm-up");
   }

@@ -48,6 +48,8 @@ class OptionList {
   template <class Root>
   static OptionList of(Root& root);
 
+  // A key of earlier versions: files may hold it, nothing reads it, and a warning says why.
+  void retire(std::string key, std::string reason) { retired_[std::move(key)] = std::move(reason); }
   void read_toml(const std::filesystem::path& path);
   void read_toml_text(std::string_view text, const std::string& source);
   void set(std::string_view assignment);  // "key=value": the value as TOML, or as bare text
@@ -76,6 +78,7 @@ class OptionList {
   std::vector<std::string> keys() const;
   std::vector<Option> options_;
   std::vector<Family> families_;
+  std::map<std::string, std::string> retired_;
 };
 
 namespace option_detail {

@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include "base/files.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "l0gm/error.h"
@@ -88,6 +89,10 @@ void OptionList::read_toml_text(std::string_view text, const std::string& source
   };
   walk(table, "", is_option, [&](const std::string& key, const toml::node& node) {
     const std::string where = where_of(node, source);
+    if (const auto gone = retired_.find(key); gone != retired_.end()) {
+      log_warning(fmt::format("{}: {} is no longer read: {}", where, key, gone->second));
+      return;
+    }
     Option& option = [&]() -> Option& {
       try {
         return find(key);

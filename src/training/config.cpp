@@ -70,9 +70,17 @@ std::string needed_for(const ReadBy& condition) {
 
 }  // namespace
 
+OptionList options_of(Config& config) {
+  OptionList options = OptionList::of(config);
+  for (const char* key : {"gate.control_rate", "gate.control_damping"}) {
+    options.retire(key, "the price of an open unit follows from what the units are worth");
+  }
+  return options;
+}
+
 Config read_config(const Modalities& modalities, const std::filesystem::path& path, const std::vector<std::string>& assignments) {
   Config config;
-  OptionList options = OptionList::of(config);
+  OptionList options = options_of(config);
   options.read_toml(path);
   if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);

@@ -53,6 +53,8 @@ struct Config {
 
 class Modality;
 
+// All options, and the keys of earlier versions that files may still hold.
+OptionList options_of(Config& config);
 // File, then --set assignments in order; checked and resolved by the modality that reads data.source.
 Config read_config(const std::vector<const Modality*>& modalities, const std::filesystem::path& path,
                    const std::vector<std::string>& assignments);

@@ -119,7 +119,7 @@ TEST(Hardening, InstanceUnitsThatNeverOpenAreNotProjected) {
   for (int64_t step = 0; step < 300; ++step) {  // long enough to have seen that the last two are never open
     GatePass pass(annealing, 0, step, ids(0, 8));
     pass.apply(site, at::randn({8, 4}, torch::kFloat64));
-    control.after_step(pass);
+    control.observe(pass);
   }
   const Hardening result = control.harden(hardened);
   EXPECT_EQ(result.open_units, 2);

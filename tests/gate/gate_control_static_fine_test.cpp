@@ -63,7 +63,7 @@ class Ranking {
     const torch::Tensor value = pass.apply(site_, r, index);
     EXPECT_TRUE(at::equal(value.detach(), r)) << "during warm-up everything passes";
     if (pass.probing) (value * weights).sum().backward();
-    control_.after_step(pass);
+    control_.observe(pass);
   }
   torch::Tensor scores() const { return control_.memory().at("interface/scores"); }
   torch::Tensor mask() {

@@ -14,7 +14,7 @@ torch::Tensor static_mask(StaticBy by, uint64_t seed, double target, const torch
   options.logits = LogitKind::fixed;
   options.static_by = by;
   GateSite site = site_of(options, at::full({cost.defined() ? cost.size(0) : scale.size(0)}, 2.2, torch::kFloat64), cost, index);
-  GateControl control(options, {&site}, seed);
+  GateControl control(options, {&site}, {.seed = seed});
   at::manual_seed(3);
   for (int64_t step = 0; step < 10; ++step) {
     GatePass pass(warming, 0, step, ids(0, 16));
@@ -22,7 +22,7 @@ torch::Tensor static_mask(StaticBy by, uint64_t seed, double target, const torch
     pass.probing = control.wants_probe(warming);
     const torch::Tensor r = ((at::rand({16, scale.size(0)}, torch::kFloat64) + 1) * scale).requires_grad_(true);
     (pass.apply(site, r) * weights).sum().backward();
-    control.after_step(pass);
+    control.observe(pass);
   }
   EXPECT_FALSE(control.wants_probe(annealing));
   control.start_annealing(annealing);

@@ -31,31 +31,13 @@ TEST(GateControl, PenaltyFollowsTheSparsityOption) {
   EXPECT_FALSE(GateControl(by_lambda(1), {}).penalty(GatePass(annealing, 0, 0, ids(0, 1))).defined()) << "a dense model";
 }
 
-TEST(GateControl, TargetPriceFollowsTheGap) {
-  const GateOptions options = by_target(0.5);
-  const auto price_after = [&](double logit, double ramp, int64_t steps) {
-    const GateSite site = site_of(options, at::full({4}, logit, torch::kFloat64));
-    GateControl control(options, {&site});
-    for (int64_t step = 0; step < steps; ++step) {
-      GatePass pass({Phase::anneal, 0.5, ramp, 1}, 0, step, ids(0, 2));
-      pass.apply(site, at::ones({2, 4}, torch::kFloat64));
-      control.after_step(pass);
-    }
-    return control.price();
-  };
-  EXPECT_GT(price_after(8, 1, 1), 0);
-  EXPECT_GT(price_after(8, 1, 10), price_after(8, 1, 1));
-  EXPECT_LT(price_after(-8, 1, 10), 0) << "below the target the price falls, also below zero: closed gates must reopen";
-  EXPECT_NEAR(price_after(20, 0, 10), 0, 1e-6) << "at the start of the ramp the target is everything";
-}
-
 TEST(GateControl, LambdaPriceIsReportedWithItsRamp) {
   const GateOptions options = by_lambda(0.4);
   const GateSite site = site_of(options, reals({1, 2}));
   GateControl control(options, {&site});
   GatePass pass({Phase::anneal, 1, 0.25, 1}, 0, 0, ids(0, 2));
   pass.apply(site, at::ones({2, 2}, torch::kFloat64));
-  control.after_step(pass);
+  control.observe(pass);
   EXPECT_NEAR(control.price(), 0.1, 1e-12);
 }
 
@@ -90,7 +72,7 @@ TEST(GateControl, ContinuesFromARestoredState) {
       GatePass pass({Phase::anneal, 0.5, 0.7, 1}, 0, number, ids(number * 4, number * 4 + 4));
       at::manual_seed(static_cast<uint64_t>(number));
       pass.apply(site, at::randn({4, 4}, torch::kFloat64));
-      control.after_step(pass);
+      control.observe(pass);
     };
     for (int64_t i = 0; i < 20; ++i) step(whole, i);
     for (int64_t i = 0; i < 9; ++i) step(first, i);
@@ -113,7 +95,7 @@ TEST(GateControl, StoredStateIsACopy) {
   const auto before = control.memory();
   GatePass pass(warming, 0, 0, ids(0, 3));
   pass.apply(site, at::ones({3, 2}, torch::kFloat64));
-  control.after_step(pass);
+  control.observe(pass);
   EXPECT_EQ(before.at("interface/scores").sum().item<double>(), 0);
   EXPECT_GT(control.memory().at("interface/scores").sum().item<double>(), 0);
 }

@@ -53,7 +53,7 @@ Outcome train(const GateOptions& options, const torch::Tensor& importance, torch
   at::manual_seed(1);
   const int64_t units = importance.size(0);
   GateSite site = site_of(options, at::randn({units}, torch::kFloat64) * 0.01 + 2.2, std::move(cost));
-  GateControl control(options, {&site});
+  GateControl control(options, {&site}, {.annealing_steps = steps / 2});
   const Schedule schedule(schedule_options);
   Adam adam(site.gate->parameters(), 0.05);
   Outcome outcome;
@@ -76,8 +76,8 @@ Outcome train(const GateOptions& options, const torch::Tensor& importance, torch
     torch::Tensor loss = ((1 - value).square() * importance).sum(1).mean();
     if (const torch::Tensor penalty = control.penalty(pass); penalty.defined()) loss = loss + penalty;
     if (loss.requires_grad()) loss.backward();
+    control.observe(pass);
     adam.step();
-    control.after_step(pass);
   }
   outcome.open = open_units(site);
   outcome.active = outcome.open.to(torch::kFloat64).mean().item<double>();
@@ -129,6 +129,20 @@ TEST(GateControlToy, TargetOpensTheMostImportantUnitsExactly) {
     EXPECT_EQ(outcome.hardening.open_units, count);
     EXPECT_TRUE(at::equal(outcome.open, largest(importance, count))) << count << outcome.open;
     EXPECT_LE(outcome.hardening.projected_units, 2) << count << ": the price alone should come close";
+  }
+}
+
+// The speed of the gates follows the number of steps, the price the scale of the loss.
+TEST(GateControlToy, TargetIsReachedInAnyNumberOfStepsAndAtAnyScaleOfTheLoss) {
+  for (const int64_t steps : {30, 80, 200, 800, 3000}) {
+    for (const double scale : {1e-5, 1.0, 1e5}) {
+      const torch::Tensor importance = graded_importance(1) * scale;
+      for (const int64_t count : {2, 8}) {
+        const Outcome outcome = train(by_target(static_cast<double>(count) / 16), importance, {}, steps);
+        EXPECT_LE(outcome.hardening.projected_units, 1) << steps << " steps, scale " << scale << ", " << count << " units";
+        EXPECT_TRUE(at::equal(outcome.open, largest(importance, count))) << steps << ' ' << scale << outcome.open;
+      }
+    }
   }
 }
 

@@ -22,7 +22,7 @@ namespace {
 // The graph of a configuration. Its edges must be read as the model's were: what is not named follows the model.
 Graph configured_graph(const fs::path& path, const GraphInputs& inputs, int64_t& inference_rows) {
   Config config;
-  OptionList options = OptionList::of(config);
+  OptionList options = options_of(config);
   options.read_toml(path);
   if (!options.named("graph.undirected")) {
     config.graph.undirected = inputs.undirected;
