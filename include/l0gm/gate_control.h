@@ -66,6 +66,7 @@ class GateControl {
   void restore(const std::map<std::string, torch::Tensor>& memory);
 
  private:
+  bool price_is_in_loss() const;
   double target_share() const;                       // share of the cost, with target, top-k and static masks
   double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
   void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open

@@ -17,25 +17,22 @@ constexpr double full_speed = 0.2;     // of the median distance from the price:
 constexpr double largest_logit = 4;    // P(open) there is below .06 or above .99: further away a gate would not come back in time
 constexpr int64_t points = 8;          // of the quadrature of E[z]
 
-// E[z] is the integral of P(z > t) over t, and P(z > t) = sigmoid(logit - edge(t)).
-std::vector<double> edges(const GateOptions& options, double tau) {
-  std::vector<double> result;
+// The noise at which a gate is (k + 1/2) / points open, at tau = 1: [points], or [points, 1, 1].
+torch::Tensor edges_of(const GateOptions& options, const torch::Tensor& like) {
+  std::vector<double> edges;
   for (int64_t k = 0; k < points; ++k) {
     const double t = (static_cast<double>(k) + 0.5) / static_cast<double>(points);
     const double s = (t - options.gamma) / (options.zeta - options.gamma);
-    result.push_back(tau * std::log(s / (1 - s)));
+    edges.push_back(std::log(s / (1 - s)));
   }
-  return result;
+  return at::tensor(edges, torch::kFloat64).to(like.options());
 }
 
-torch::Tensor mean_over_edges(const torch::Tensor& logits, const GateOptions& options, double tau, bool slope) {
-  torch::Tensor sum;
-  for (const double edge : edges(options, tau)) {
-    torch::Tensor p = at::sigmoid(logits - edge);
-    if (slope) p = p * (1 - p);
-    sum = sum.defined() ? sum + p : p;
-  }
-  return sum / static_cast<double>(points);
+// P(z > t) = sigmoid(logits - edge(t)) for all edges: [points, …].
+torch::Tensor open_beyond(const torch::Tensor& logits, const torch::Tensor& edges, double tau) {
+  std::vector<int64_t> shape(static_cast<size_t>(logits.dim()) + 1, 1);
+  shape[0] = points;
+  return at::sigmoid(logits.unsqueeze(0) - edges.view(shape) * tau);
 }
 
 // The value above which `share` of the total weight lies.
@@ -61,7 +58,9 @@ std::vector<double> to_doubles(const torch::Tensor& tensor) {
 
 torch::Tensor priced_cost(const GatePass::Record& record, double tau) {
   const HardConcreteImpl& gate = *record.site->gate;
-  const torch::Tensor value = mean_over_edges(record.gated.logits, gate.options(), tau, /*slope=*/false);
+  // E[z] is the integral of P(z > t) over t.
+  const torch::Tensor& logits = record.gated.logits;
+  const torch::Tensor value = open_beyond(logits, edges_of(gate.options(), logits.detach()), tau).mean(0);
   return value.dim() == 2 ? at::matmul(value, gate.cost()).mean() : at::dot(value, gate.cost());
 }
 
@@ -70,6 +69,7 @@ GateCompetition::GateCompetition(std::vector<const GateSite*> sites, int64_t ann
   for (const GateSite* site : sites_) {
     const HardConcreteImpl& gate = *site->gate;
     total_cost_ += gate.cost().sum().item<double>();
+    edges_.push_back(edges_of(gate.options(), gate.logits().detach()));
     const auto real = gate.logits().options().dtype(torch::kFloat32).requires_grad(false);
     benefit_.push_back(at::zeros({gate.units()}, real));
     slope_.push_back(at::zeros({gate.units()}, real));
@@ -90,11 +90,10 @@ void GateCompetition::follow(size_t site, const GatePass::Record& record, const 
   if (gate->has_instance_logits()) {
     average(shares_[site], record.gated.logits.gt(gate->open_logit(state.tau)).to(torch::kFloat32).mean(0));
   }
-  torch::Tensor slope = mean_over_edges(record.gated.logits.detach(), gate->options(), state.tau, /*slope=*/true);
-  if (slope.dim() == 2) slope = slope.mean(0);
-  slope = slope * gate->cost();
+  const torch::Tensor p = open_beyond(record.gated.logits.detach(), edges_[site], state.tau);
+  const torch::Tensor slope = (p - p.square()).flatten(0, -2).mean(0) * gate->cost();
   const torch::Tensor& gradient = gate->logits().grad();
-  if (gradient.defined()) average(benefit_[site], slope * price_in_loss - gradient);
+  if (gradient.defined()) average(benefit_[site], price_in_loss != 0 ? slope * price_in_loss - gradient : -gradient);
   average(slope_[site], slope);
 }
 

@@ -39,6 +39,7 @@ class GateCompetition {
   double total_cost_ = 0;
   int64_t steps_ = 0;  // so far
   double price_ = 0, scale_ = 1, open_share_ = 1;
+  std::vector<torch::Tensor> edges_;    // of the quadrature of E[z], on the site's device
   std::vector<torch::Tensor> benefit_;  // running mean per unit: how fast the task's loss falls with the logit
   std::vector<torch::Tensor> slope_;    // running mean: how fast the expected gate rises with it, times the cost
   std::vector<torch::Tensor> shares_;   // instance logits, running mean: share of examples for which each unit is open

@@ -152,6 +152,11 @@ double GateControl::price() const {
   return options_.control == ControlKind::lambda ? options_.lambda.value_or(0) * ramp_ : price_;
 }
 
+// The logits themselves are moved by the competition; only a map of instance logits learns from the loss.
+bool GateControl::price_is_in_loss() const {
+  return options_.control == ControlKind::target && options_.logits == LogitKind::instance;
+}
+
 bool GateControl::wants_probe(const GateState& state) const {
   return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && state.phase == Phase::warmup;
 }
@@ -160,7 +165,7 @@ torch::Tensor GateControl::penalty(const GatePass& pass) const {
   const GateState& state = pass.state();
   if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
   if (options_.control == ControlKind::lambda) return pass.expected_cost() * (*options_.lambda * state.ramp);
-  if (options_.control == ControlKind::top_k) return {};
+  if (!price_is_in_loss()) return {};
   torch::Tensor paid;
   for (const GateSite* site : sites_) {
     if (const GatePass::Record* record = pass.record(*site)) {
@@ -185,7 +190,7 @@ void GateControl::observe(const GatePass& pass) {
       const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
       scores_[i] += score.to(torch::kCPU, torch::kFloat64);
     }
-    if (compete) competition_->follow(i, *record, state, options_.control == ControlKind::target ? price_ : 0);
+    if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0);
   }
   if (compete) price_ = competition_->move(state, target_now(state));
 }
