@@ -81,8 +81,8 @@ void check_imdb_counts(const TextData& data) {
   const auto train = static_cast<int64_t>(data.rows(Split::train).size() + data.rows(Split::valid).size());
   const auto test = static_cast<int64_t>(data.rows(Split::test).size());
   if (train == reviews_a_part && test == reviews_a_part) return;
-  throw UserError(fmt::format("imdb: found {} reviews to train on and {} to test, wanted {} of each. Fetch it again.", train, test,
-                              reviews_a_part));
+  throw UserError(fmt::format("imdb: found {} reviews to train on and {} to test, wanted {} of each. Fetch it again.", train,
+                              test, reviews_a_part));
 }
 
 }  // namespace

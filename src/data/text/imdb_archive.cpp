@@ -100,13 +100,13 @@ std::vector<int64_t> rows_of_ids(const std::vector<ImdbReview>& reviews, const s
     const std::string_view rest = tab == std::string_view::npos ? std::string_view() : line.substr(tab + 1);
     const std::optional<int64_t> label = digits(line.substr(0, tab)), number = digits(rest.substr(0, rest.find('\t')));
     const ImdbReview wanted{true, label == 1 ? 1 : 0, number.value_or(-1)};
-    const auto place = std::lower_bound(reviews.begin(), reviews.end(), wanted, [](const ImdbReview& a, const ImdbReview& b) {
-      return order_of(a) < order_of(b);
-    });
+    const auto place = std::lower_bound(reviews.begin(), reviews.end(), wanted,
+                                        [](const ImdbReview& a, const ImdbReview& b) { return order_of(a) < order_of(b); });
     if (!label || *label > 1 || place == reviews.end() || order_of(*place) != order_of(wanted)) {
-      throw UserError(fmt::format("{} line {}: found '{}', wanted label (0 or 1), number and score of a training review of the "
-                                  "archive. Restore the file, or remove it.",
-                                  ids.string(), reader.line(), line.substr(0, 40)));
+      throw UserError(
+          fmt::format("{} line {}: found '{}', wanted label (0 or 1), number and score of a training review of the "
+                      "archive. Restore the file, or remove it.",
+                      ids.string(), reader.line(), line.substr(0, 40)));
     }
     row_of_line.push_back(place - reviews.begin());
   }

@@ -109,7 +109,8 @@ bool JsonLines::next() {
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (values_[i].kind != Kind::absent) continue;
     const std::string near = did_you_mean(keys_[i], members.found);
-    refuse(fmt::format("there is no key '{}'; there are: {}{}{}", keys_[i], list_some(members.found), near.empty() ? "" : ".", near));
+    refuse(fmt::format("there is no key '{}'; there are: {}{}{}", keys_[i], list_some(members.found), near.empty() ? "" : ".",
+                       near));
   }
   return true;
 }

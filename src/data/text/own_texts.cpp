@@ -118,7 +118,8 @@ class OwnTexts {
     std::vector<std::string_view> names(numbers_.size());
     for (const auto& [name, number] : numbers_) names[static_cast<size_t>(number)] = name;
     std::vector<bool> trained(names.size(), false);
-    for (const int64_t row : data_.rows(Split::train)) trained[static_cast<size_t>(data_.labels[static_cast<size_t>(row)])] = true;
+    for (const int64_t row : data_.rows(Split::train))
+      trained[static_cast<size_t>(data_.labels[static_cast<size_t>(row)])] = true;
     for (size_t i = 0; i < names.size(); ++i) {
       if (trained[i]) data_.class_names.emplace_back(names[i]);
     }
@@ -180,8 +181,8 @@ void check_own_options(const DataOptions& options) {
         "one.");
   }
   if (options.source == "jsonl" && !options.delimiter.empty()) {
-    throw UserError(fmt::format("data.delimiter is '{}', but jsonl has no cells to separate. Remove data.delimiter.",
-                                options.delimiter));
+    throw UserError(
+        fmt::format("data.delimiter is '{}', but jsonl has no cells to separate. Remove data.delimiter.", options.delimiter));
   }
 }
 

@@ -65,9 +65,10 @@ void draw_token_noise(uint64_t key, int64_t tokens, int64_t width, float* out) {
   fill_uniform(key, positions.data(), tokens, 2 * pairs, uniform.data());
   for (int64_t token = 0; token < tokens; ++token) {
     const float* from = uniform.data() + token * 2 * pairs;
-    for (int64_t j = 0; j < width; ++j) {
-      const int64_t first = j / 2 * 2;
-      out[token * width + j] = box_muller(from[first], from[first + 1])[static_cast<size_t>(j % 2)];
+    for (int64_t j = 0; j < width; j += 2) {
+      const auto [first, second] = box_muller(from[j], from[j + 1]);
+      out[token * width + j] = first;
+      if (j + 1 < width) out[token * width + j + 1] = second;
     }
   }
 }

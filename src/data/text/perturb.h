@@ -37,12 +37,13 @@ class TokenPerturber {
 
 // The other conditions change the embeddings of tokens, and are the encoder's to apply, before positions are added:
 //   noise      e[position, j] += amount * s[j] * n[position, j], s[j] the standard deviation of column j of the embedding table,
-//              n the numbers of draw_token_noise(token_noise_key(perturbation, seed, row), …): the same for every padding and batch
+//              n the numbers of draw_token_noise(token_noise_key(perturbation, seed, row), …): the same for every padding and
+//              batch
 //   quantise   e[position, j] becomes nearest_level(low[j], high[j], e, bits) over the range of column j; nothing is drawn
 // Special tokens are spared here, too.
 uint64_t token_noise_key(const Perturbation& perturbation, uint64_t seed, int64_t row);
-// Standard normal numbers [tokens, width]; number (position, j) depends on key, position and j alone. Dimensions 2k and 2k + 1 are
-// box_muller() of the uniform numbers 2k and 2k + 1 that fill_uniform() gives for the id `position`.
+// Standard normal numbers [tokens, width]; number (position, j) depends on key, position and j alone. Dimensions 2k and 2k + 1
+// are box_muller() of the uniform numbers 2k and 2k + 1 that fill_uniform() gives for the id `position`.
 void draw_token_noise(uint64_t key, int64_t tokens, int64_t width, float* out);
 
 }  // namespace l0gm

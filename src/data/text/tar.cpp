@@ -129,7 +129,8 @@ bool TarReader::next() {
 }
 
 const std::string& TarReader::content(int64_t most) {
-  if (size_ > most) refuse(fmt::format("'{}' has {} bytes, wanted at most {}", name_, with_thousands(size_), with_thousands(most)));
+  if (size_ > most)
+    refuse(fmt::format("'{}' has {} bytes, wanted at most {}", name_, with_thousands(size_), with_thousands(most)));
   content_.resize(static_cast<size_t>(left_));
   if (left_ > 0) need(content_.data(), content_.size());
   left_ = 0;

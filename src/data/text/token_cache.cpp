@@ -29,8 +29,8 @@ struct Piece {
 };
 
 std::string token_file_key(const TextPool& texts, const Tokenizer& tokenizer, int64_t max_tokens) {
-  return sha256(
-      fmt::format("tokens {} {} {} {}", token_file_version, texts.sha256(), tokenizer.sha256(), std::max<int64_t>(max_tokens, 0)));
+  return sha256(fmt::format("tokens {} {} {} {}", token_file_version, texts.sha256(), tokenizer.sha256(),
+                            std::max<int64_t>(max_tokens, 0)));
 }
 
 void check_tokens(const ArrayFile& file, const Tokens& tokens, int64_t texts, int64_t vocabulary_size, int64_t max_tokens) {
@@ -40,7 +40,8 @@ void check_tokens(const ArrayFile& file, const Tokens& tokens, int64_t texts, in
   if (offsets.front() != 0 || offsets.back() != tokens.count()) file.fail("its offsets do not cover its ids");
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     const int64_t begin = offsets[i], end = offsets[i + 1];
-    if (begin > end || (max_tokens > 0 && begin + max_tokens < end)) file.fail(fmt::format("the offsets of text {} are wrong", i));
+    if (begin > end || (max_tokens > 0 && begin + max_tokens < end))
+      file.fail(fmt::format("the offsets of text {} are wrong", i));
   }
   for (const int32_t id : tokens.all_ids()) {
     if (id < 0 || id >= vocabulary_size) file.fail(fmt::format("id {} is outside a vocabulary of {}", id, vocabulary_size));

@@ -44,8 +44,8 @@ class Tokens {
 Tokens tokenize(const TextPool& texts, const Tokenizer& tokenizer, int64_t max_tokens);
 
 // The same, read from `folder` where an earlier call stored them there: one mapped file with the hash of its content, named by
-// texts, tokenizer and max_tokens. A damaged file is set aside with a warning and made again; a folder that is not writable causes
-// a warning only; an empty path means no cache.
+// texts, tokenizer and max_tokens. A damaged file is set aside with a warning and made again; a folder that is not writable
+// causes a warning only; an empty path means no cache.
 Tokens cached_tokens(const std::filesystem::path& folder, const TextPool& texts, const Tokenizer& tokenizer, int64_t max_tokens);
 std::filesystem::path token_cache_folder();  // below the user cache; empty when there is none
 
