@@ -210,6 +210,22 @@ TEST_F(Fetch, GetRenamesAWrongFileAndFetchesAgain) {
   EXPECT_EQ(server_.requests(), 1);
 }
 
+TEST_F(Fetch, GetSkipsWhatOtherFilesReplace) {
+  server_.answer_with("/set/data.csv", body);
+  CatalogueEntry entry;
+  entry.files = {file(""), {.path = "set/a", .optional = true}, {.path = "set/b", .optional = true}};
+  entry.files[0].unless = {"set/a", "set/b"};
+  folder_.write("set/a", "a");
+  EXPECT_FALSE(is_replaced(entry, entry.files[0], folder_.path().string()));
+  folder_.write("set/b", "b");
+  EXPECT_TRUE(is_replaced(entry, entry.files[0], folder_.path().string()));
+  EXPECT_EQ(get_dataset(entry, folder_.path().string(), options_).size(), 2u);
+  EXPECT_FALSE(fs::exists(place()));
+  fs::remove(folder_.path() / "set/b");
+  EXPECT_EQ(get_dataset(entry, folder_.path().string(), options_).size(), 2u);
+  EXPECT_TRUE(fs::exists(place()));
+}
+
 TEST_F(Fetch, GetRefusesWhatHasNoFiles) {
   EXPECT_TRUE(contains(message_of<UserError>([&] { get_dataset(catalogue_entry("planted-table"), "", options_); }), "made"));
   EXPECT_TRUE(contains(message_of<UserError>([&] { get_dataset(catalogue_entry("csv"), "", options_); }), "you bring"));

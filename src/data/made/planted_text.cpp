@@ -14,7 +14,7 @@ namespace {
 
 constexpr int modifiers_a_kind = 4, keywords_a_kind = 9, decoys_a_kind = 4, filler_count = 2000;
 constexpr int least_words = 20, most_words = 120, least_pairs = 2, most_pairs = 6, decoys_a_text = 2;
-constexpr double decoy_correlation = 0.5, decoy_share = 0.5, filler_exponent = 1.1;
+constexpr double negated_share = 0.3, decoy_correlation = 0.5, decoy_share = 0.5, filler_exponent = 1.1;
 constexpr double scale = 0.39;  // tuned so that the Bayes AUC is .95
 constexpr uint64_t draw_texts = 0x74657874;
 
@@ -63,7 +63,7 @@ class TextDraw {
     const int pairs = least_pairs + static_cast<int>(random_.below(most_pairs - least_pairs + 1));
     for (int i = 0; i < pairs; ++i) add_pair();
     add({&filler(), &any_of(random_.uniform() < 0.5 ? words_.positive : words_.negative, random_)});
-    add({&any_of(random_.uniform() < 0.5 ? words_.affirming : words_.negating, random_), &filler()});
+    add({&any_of(random_.uniform() < negated_share ? words_.negating : words_.affirming, random_), &filler()});
     if (random_.uniform() < decoy_share) add_decoys();
     while (count_ < wanted) add({&filler(), nullptr});
     return joined();
@@ -76,7 +76,7 @@ class TextDraw {
     count_ += unit[1] == nullptr ? 1 : 2;
   }
   void add_pair() {
-    const bool affirms = random_.uniform() < 0.5, positive = random_.uniform() < 0.5;
+    const bool affirms = random_.uniform() >= negated_share, positive = random_.uniform() < 0.5;
     const std::string& modifier = any_of(affirms ? words_.affirming : words_.negating, random_);
     const size_t keyword = random_.below(keywords_a_kind);
     sum_ += (affirms == positive ? 1 : -1) * strength_of(keyword);

@@ -98,9 +98,9 @@ TEST(ExportTexts, PerturbedTokensWithTheirPlaces) {
       size_t masked = 0;
       for (size_t i = 0; i < before.size(); ++i) {
         const bool changed = line["ids"][i] != before[i];
-        if (changed) EXPECT_EQ(line["masked"][masked], i);
-        if (changed) EXPECT_EQ(line["ids"][i], 4);
-        masked += changed ? 1 : 0;
+        if (!changed) continue;
+        EXPECT_EQ(line["masked"][masked++], i);
+        EXPECT_EQ(line["ids"][i], 4);
       }
       EXPECT_EQ(line["masked"].size(), masked);
     }

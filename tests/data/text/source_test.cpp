@@ -1,6 +1,9 @@
 #include "data/text/source.h"
 
 #include <gtest/gtest.h>
+#ifdef L0GM_HAS_ZLIB
+#include <zlib.h>
+#endif
 
 #include "base/hash.h"
 #include "data/table/source.h"
@@ -161,6 +164,21 @@ TEST_F(OwnTextFiles, AnyBytesEmptyTextsAndLongLines) {
   EXPECT_EQ(data.empty_texts, 2);
   EXPECT_EQ(data.invalid_texts, 1);
 }
+
+#ifdef L0GM_HAS_ZLIB
+TEST_F(OwnTextFiles, CompressedFiles) {
+  const std::string path = (folder_.path() / "mails.csv.gz").string(), text = table(100);
+  gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())), static_cast<int>(text.size()));
+  gzclose(file);
+  DataOptions wanted = options(text);
+  const TextData plain = load_texts(wanted);
+  wanted.train = path;
+  const TextData compressed = load_texts(wanted);
+  EXPECT_EQ(compressed.texts.sha256(), plain.texts.sha256());
+  EXPECT_EQ(compressed.training_rows, plain.training_rows);
+}
+#endif
 
 TEST_F(OwnTextFiles, OptionsThatContradictOrHaveNoEffectAreRefused) {
   const DataOptions good = options(table(50));
