@@ -12,9 +12,9 @@
 namespace l0gm {
 namespace {
 
-constexpr int modifiers_a_kind = 4, keywords_a_kind = 9, decoys_a_kind = 4, filler_count = 2000;
+constexpr int modifiers_a_kind = 3, keywords_a_kind = 6, decoys_a_kind = 4, filler_count = 500;
 constexpr int least_words = 20, most_words = 120, least_pairs = 2, most_pairs = 6, decoys_a_text = 2;
-constexpr double negated_share = 0.3, decoy_correlation = 0.5, decoy_share = 0.5, filler_exponent = 1.1;
+constexpr double negated_share = 0.25, decoy_correlation = 0.5, decoy_share = 0.5, filler_exponent = 1.1;
 constexpr double scale = 0.39;  // tuned so that the Bayes AUC is .95
 constexpr uint64_t draw_texts = 0x74657874;
 

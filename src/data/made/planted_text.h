@@ -9,14 +9,13 @@
 #include "data/text/text_dataset.h"
 
 // `planted-text`: made texts whose words say what they say only in context. 20 to 120 made-up words, no and yes as classes.
-//   pairs     2 to 6 of "modifier keyword". A keyword has a polarity and a strength, a modifier affirms it or, three times in
-//   ten,
-//             negates it; the logit is the sum of modifier x polarity x strength. A modifier tells nothing by itself, a keyword
-//             little: word counts fall far short of what order tells. (Were half of them negated, counts would tell nothing at
-//             all, and gradients would not find the rule either: a small Transformer stayed at what the decoys tell.)
+//   pairs     2 to 6 of "modifier keyword". A keyword has a polarity and a strength, a modifier affirms it or, one time in four,
+//             negates it; the logit is the sum of modifier x polarity x strength. A modifier tells nothing by itself and a keyword
+//             a part: word counts fall short of what order tells. (Were half of them negated, counts would tell nothing at all,
+//             and gradients would hardly find the rule.)
 //   bare      keywords without a modifier before them and modifiers without a keyword behind them; they say nothing.
 //   decoys    in half of the texts, two words whose sign is correlated .5 with that of the logit and that tell nothing beyond it.
-//   filler    2,000 words of Zipf's frequencies.
+//   filler    500 words of Zipf's frequencies.
 //   const TextData data = make_planted_text(20000, 0);
 namespace l0gm {
 

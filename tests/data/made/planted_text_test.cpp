@@ -49,7 +49,7 @@ TEST(PlantedText, ShapeSplitAndTruth) {
   EXPECT_EQ(data.rows(Split::train).size(), 1800u);
   EXPECT_EQ(data.rows(Split::valid).size(), 600u);
   EXPECT_EQ(data.rows(Split::test).size(), 600u);
-  EXPECT_EQ(data.planted.size(), 26u);
+  EXPECT_EQ(data.planted.size(), 18u);
   EXPECT_EQ(data.bayes_auc, planted_text_bayes().auc);
   EXPECT_EQ(data.empty_texts + data.invalid_texts, 0);
   size_t shortest = 1000, longest = 0;
@@ -157,7 +157,7 @@ TEST(PlantedText, ABagOfWordsFallsFarShort) {
 TEST(PlantedText, ModifiersTellNothingByThemselves) {
   const PlantedText made = make_planted_texts(40000, 6);
   const auto counts = role_counts(made.data);
-  constexpr size_t modifiers = 8;
+  constexpr size_t modifiers = 6;
   for (size_t word = 0; word < counts[0].size(); ++word) {
     double sum = 0, squares = 0;
     for (size_t row = 0; row < counts.size(); ++row) {
