@@ -213,7 +213,9 @@ TEST_F(Fetch, GetRenamesAWrongFileAndFetchesAgain) {
 TEST_F(Fetch, GetSkipsWhatOtherFilesReplace) {
   server_.answer_with("/set/data.csv", body);
   CatalogueEntry entry;
-  entry.files = {file(""), {.path = "set/a", .optional = true}, {.path = "set/b", .optional = true}};
+  entry.files = {file(""), file(""), file("")};
+  entry.files[1] = {.path = "set/a", .compressed = {}, .address = {}, .sha256 = {}, .optional = true};
+  entry.files[2] = {.path = "set/b", .compressed = {}, .address = {}, .sha256 = {}, .optional = true};
   entry.files[0].unless = {"set/a", "set/b"};
   folder_.write("set/a", "a");
   EXPECT_FALSE(is_replaced(entry, entry.files[0], folder_.path().string()));

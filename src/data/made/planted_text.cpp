@@ -13,9 +13,9 @@ namespace l0gm {
 namespace {
 
 constexpr int modifiers_a_kind = 3, keywords_a_kind = 6, decoys_a_kind = 4, filler_count = 500;
-constexpr int least_words = 20, most_words = 120, least_pairs = 2, most_pairs = 6, decoys_a_text = 2;
-constexpr double negated_share = 0.25, decoy_correlation = 0.5, decoy_share = 0.5, filler_exponent = 1.1;
-constexpr double scale = 0.39;  // tuned so that the Bayes AUC is .95
+constexpr int least_words = 20, most_words = 120, least_pairs = 1, most_pairs = 3, decoys_a_text = 2;
+constexpr double negated_share = 0.25, decoy_correlation = 0.5, decoy_share = 0.5, bare_share = 0.5, filler_exponent = 1.1;
+constexpr double scale = 0.5;  // tuned so that the Bayes AUC is .95
 constexpr uint64_t draw_texts = 0x74657874;
 
 // Two syllables: 6,400 different words, and neighbours in number do not look alike.
@@ -62,8 +62,10 @@ class TextDraw {
     const int wanted = std::clamp(static_cast<int>(std::lround(length)), least_words, most_words);
     const int pairs = least_pairs + static_cast<int>(random_.below(most_pairs - least_pairs + 1));
     for (int i = 0; i < pairs; ++i) add_pair();
-    add({&filler(), &any_of(random_.uniform() < 0.5 ? words_.positive : words_.negative, random_)});
-    add({&any_of(random_.uniform() < negated_share ? words_.negating : words_.affirming, random_), &filler()});
+    if (random_.uniform() < bare_share)
+      add({&filler(), &any_of(random_.uniform() < 0.5 ? words_.positive : words_.negative, random_)});
+    if (random_.uniform() < bare_share)
+      add({&any_of(random_.uniform() < negated_share ? words_.negating : words_.affirming, random_), &filler()});
     if (random_.uniform() < decoy_share) add_decoys();
     while (count_ < wanted) add({&filler(), nullptr});
     return joined();

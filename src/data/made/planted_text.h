@@ -9,11 +9,12 @@
 #include "data/text/text_dataset.h"
 
 // `planted-text`: made texts whose words say what they say only in context. 20 to 120 made-up words, no and yes as classes.
-//   pairs     2 to 6 of "modifier keyword". A keyword has a polarity and a strength, a modifier affirms it or, one time in four,
-//             negates it; the logit is the sum of modifier x polarity x strength. A modifier tells nothing by itself and a keyword
-//             a part: word counts fall short of what order tells. (Were half of them negated, counts would tell nothing at all,
-//             and gradients would hardly find the rule.)
-//   bare      keywords without a modifier before them and modifiers without a keyword behind them; they say nothing.
+//   pairs     1 to 3 of "modifier keyword". A keyword has a polarity and a strength, a modifier affirms it or, one time in four,
+//             negates it; the logit is the sum of modifier x polarity x strength. A modifier tells nothing by itself and a
+//             keyword a part: word counts fall short of what order tells. (Were half of them negated, counts would tell nothing
+//             at all, and gradients would hardly find the rule.)
+//   bare      in half of the texts each, a keyword without a modifier before it and a modifier without a keyword behind it; they
+//             say nothing.
 //   decoys    in half of the texts, two words whose sign is correlated .5 with that of the logit and that tell nothing beyond it.
 //   filler    500 words of Zipf's frequencies.
 //   const TextData data = make_planted_text(20000, 0);
