@@ -22,13 +22,13 @@ struct StoredComputation : torch::CustomClassHolder {
 class Recompute : public torch::autograd::Function<Recompute> {
  public:
   // `tensors`: inputs, then parameters.
-  static torch::Tensor forward(AutogradContext* context, const variable_list& tensors, const StoredComputation* computation) {
-    context->save_for_backward(tensors);
+  static torch::Tensor forward(AutogradContext* context, at::TensorList tensors, const StoredComputation* computation) {
+    context->save_for_backward(tensors.vec());
     auto stored = c10::make_intrusive<StoredComputation>();
     stored->function = computation->function;
     stored->inputs = computation->inputs;
     context->saved_data["computation"] = c10::IValue::make_capsule(std::move(stored));
-    return computation->function(variable_list(tensors.begin(), tensors.begin() + static_cast<int64_t>(computation->inputs)));
+    return computation->function(tensors.slice(0, computation->inputs).vec());
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -37,11 +37,11 @@ class Recompute : public torch::autograd::Function<Recompute> {
     variable_list tensors = context->get_saved_variables();
     variable_list inputs;
     for (size_t i = 0; i < computation.inputs; ++i)
-      inputs.push_back(tensors[i].defined() ? tensors[i].detach().requires_grad_(tensors[i].requires_grad()) : tensors[i]);
+      inputs.push_back(tensors[i].detach().requires_grad_(tensors[i].requires_grad()));
     variable_list wanted;
     for (size_t i = 0; i < tensors.size(); ++i) {
       const torch::Tensor& tensor = i < inputs.size() ? inputs[i] : tensors[i];
-      if (tensor.defined() && tensor.requires_grad()) wanted.push_back(tensor);
+      if (tensor.requires_grad()) wanted.push_back(tensor);
     }
     torch::AutoGradMode with_gradient(true);
     const torch::Tensor y = computation.function(inputs);
@@ -50,7 +50,7 @@ class Recompute : public torch::autograd::Function<Recompute> {
     size_t next = 0;
     for (size_t i = 0; i < tensors.size(); ++i) {
       const torch::Tensor& tensor = i < inputs.size() ? inputs[i] : tensors[i];
-      result.push_back(tensor.defined() && tensor.requires_grad() ? found[next++] : torch::Tensor());
+      result.push_back(tensor.requires_grad() ? found[next++] : torch::Tensor());
     }
     result.emplace_back();  // of the computation
     return result;
@@ -66,7 +66,7 @@ torch::Tensor recompute(const Computation& function, const std::vector<torch::Te
   StoredComputation computation;
   computation.function = function;
   computation.inputs = x.size();
-  return Recompute::apply(tensors, const_cast<const StoredComputation*>(&computation));
+  return Recompute::apply(at::TensorList(tensors), const_cast<const StoredComputation*>(&computation));
 }
 
 }  // namespace l0gm

@@ -53,9 +53,12 @@ torch::Tensor Transformer::layer(int64_t index, const torch::Tensor& x, const La
   auto gates = std::make_shared<const GatePass>(pass.pass);
   const auto again = [layer, batch, gates, ids = pass.token_ids, compute = pass.compute, positions = relative_positions,
                       first_only](const std::vector<torch::Tensor>& inputs) {
-    return layer->forward(inputs[0], {*batch, *gates, ids, compute}, inputs[1], positions.get(), first_only);
+    const torch::Tensor of_positions = inputs.size() > 1 ? inputs[1] : torch::Tensor();
+    return layer->forward(inputs[0], {*batch, *gates, ids, compute}, of_positions, positions.get(), first_only);
   };
-  return recompute(again, {x, relative}, layer->parameters());
+  std::vector<torch::Tensor> inputs = {x};
+  if (relative.defined()) inputs.push_back(relative);
+  return recompute(again, inputs, layer->parameters());
 }
 
 torch::Tensor Transformer::forward(const LayerPass& pass) const {
