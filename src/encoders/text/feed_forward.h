@@ -14,6 +14,7 @@ class FeedForward : public torch::nn::Module {
   FeedForward(int64_t hidden, int64_t intermediate, Activation activation);
   torch::Tensor forward(const torch::Tensor& x, torch::Dtype compute) const;
   std::shared_ptr<LinearMap> in, out;
+  Activation activation() const { return activation_; }
 
  private:
   Activation activation_;

@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "encoders/text/fused_linear.h"
+
 namespace l0gm {
 
 LinearMap::LinearMap(int64_t inputs, int64_t outputs) {
@@ -10,6 +12,7 @@ LinearMap::LinearMap(int64_t inputs, int64_t outputs) {
 }
 
 torch::Tensor LinearMap::forward(const torch::Tensor& x, torch::Dtype compute) const {
+  if (FusedLinear::serves(x, compute)) return FusedLinear::once(*this, x.contiguous());
   return at::linear(x.to(compute), weight.to(compute), bias.to(compute));
 }
 

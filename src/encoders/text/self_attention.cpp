@@ -43,6 +43,11 @@ SelfAttention::Projected SelfAttention::project(const torch::Tensor& x, const La
 
 torch::Tensor SelfAttention::forward(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
                                      const RelativePositions* positions, bool first_only) const {
+  return out->forward(attended(x, pass, relative, positions, first_only), pass.compute);
+}
+
+torch::Tensor SelfAttention::attended(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
+                                      const RelativePositions* positions, bool first_only) const {
   const Projected of = project(x, pass, first_only);
   const SequenceRows queries = first_only ? single_rows(pass.batch.examples(), x.device()) : pass.batch.texts;
   torch::Tensor y;
@@ -57,7 +62,7 @@ torch::Tensor SelfAttention::forward(const torch::Tensor& x, const LayerPass& pa
     const double scale = 1 / std::sqrt(static_cast<double>(config_.head_width()));
     y = packed_attention(of.q, of.k, of.v, queries, pass.batch.texts, scale, dropout);
   }
-  return out->forward(y.reshape({-1, config_.hidden}), pass.compute);
+  return y.reshape({-1, config_.hidden});
 }
 
 // Scores have a part from content to content, one from content to the distance and one from the distance to content; each is

@@ -17,6 +17,9 @@ class SelfAttention : public torch::nn::Module {
   // there is one row per text.
   torch::Tensor forward(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
                         const RelativePositions* positions, bool first_only) const;
+  // The same before its last linear map, `out`.
+  torch::Tensor attended(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
+                         const RelativePositions* positions, bool first_only) const;
 
   std::shared_ptr<LinearMap> qkv, out;                      // [3 hidden, hidden]: query, key, value
   std::shared_ptr<LinearMap> position_key, position_query;  // DeBERTa with its own projections of positions; else nullptr

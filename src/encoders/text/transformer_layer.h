@@ -20,6 +20,8 @@ class TransformerLayer : public torch::nn::Module {
   std::shared_ptr<LayerNorm> feed_forward_norm;
 
  private:
+  // Everything behind attention, without gradient, by blocks of rows whose intermediate results stay in the cache.
+  torch::Tensor finish_by_blocks(const torch::Tensor& read, const torch::Tensor& attended) const;
   int64_t layer_;
   double dropout_;
 };
