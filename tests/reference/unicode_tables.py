@@ -21,7 +21,7 @@ DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-"
 HANGUL = range(0xAC00, 0xAC00 + 11172)
 # Bits of a code point's properties, as in src/encode/text/unicode.h.
 FLAGS = ("white_space", "bert_dropped", "bert_space", "chinese", "bert_mark", "bert_punctuation", "combining_mark", "letter", "number",
-         "space", "word", "conjunct_consonant", "conjunct_linker", "conjunct_extend", "pictographic")
+         "space", "word", "conjunct_consonant", "conjunct_linker", "conjunct_extend", "picture")
 CLUSTERS = ("other", "control", "extend", "prepend", "leading", "vowel", "trailing", "leading_vowel", "leading_vowel_trailing")
 
 
@@ -114,7 +114,7 @@ def conjunct_flags(char: str, cluster: str) -> set[str]:
     size = len(char.encode())
     joined = clusters(char + "\u200d\xa9\u0300")
     if cluster == "other" and joined == 4:
-        flags.add("pictographic")
+        flags.add("picture")
     assert joined in (2, 3, 4) or size == 1, hex(ord(char))
     return flags
 

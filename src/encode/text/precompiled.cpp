@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "encode/text/graphemes.h"
+#include "encode/text/clusters.h"
 #include "encode/text/tokenizer_json.h"
 #include "encode/text/utf8.h"
 

@@ -28,7 +28,7 @@ enum class CodeFlag : uint32_t {
   conjunct_consonant = 1u << 15,
   conjunct_linker = 1u << 16,
   conjunct_extend = 1u << 17,
-  pictographic = 1u << 18,
+  picture = 1u << 18,
 };
 
 // Place of a character in the rules for grapheme clusters.

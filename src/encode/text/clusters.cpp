@@ -1,4 +1,4 @@
-#include "encode/text/graphemes.h"
+#include "encode/text/clusters.h"
 
 #include "encode/text/unicode.h"
 #include "encode/text/utf8.h"
@@ -18,7 +18,7 @@ struct ClusterState {
     last = static_cast<ClusterKind>(properties & 15);
     const bool is_joiner = code == 0x200D, extends = last == ClusterKind::extend;
     joiner = picture && is_joiner;
-    picture = has(CodeFlag::pictographic) || (picture && extends && !is_joiner);
+    picture = has(CodeFlag::picture) || (picture && extends && !is_joiner);
     if (has(CodeFlag::conjunct_consonant)) {
       consonant = true;
       linked = false;
@@ -42,7 +42,7 @@ bool stays_together(const ClusterState& state, char32_t code, uint32_t propertie
   if ((last == leading_vowel || last == vowel) && (next == vowel || next == trailing)) return true;
   if ((last == leading_vowel_trailing || last == trailing) && next == trailing) return true;
   if (state.linked && (properties & static_cast<uint32_t>(CodeFlag::conjunct_consonant)) != 0) return true;
-  if (state.joiner && (properties & static_cast<uint32_t>(CodeFlag::pictographic)) != 0) return true;
+  if (state.joiner && (properties & static_cast<uint32_t>(CodeFlag::picture)) != 0) return true;
   return state.flag_waits && code >= 0x1F1E6 && code <= 0x1F1FF;
 }
 
