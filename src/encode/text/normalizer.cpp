@@ -1,6 +1,7 @@
 #include "encode/text/normalizer.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "encode/text/unicode.h"
 #include "encode/text/utf8.h"
@@ -9,15 +10,35 @@
 namespace l0gm {
 namespace {
 
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char byte) { return static_cast<uint8_t>(byte) < 0x80; });
+// Place of the first byte that is not ASCII, or the end.
+size_t ascii_end(std::string_view text, size_t from) {
+  uint64_t eight;
+  while (from + 8 <= text.size() && (std::memcpy(&eight, text.data() + from, 8), (eight & 0x8080808080808080u) == 0)) from += 8;
+  while (from < text.size() && static_cast<uint8_t>(text[from]) < 0x80) ++from;
+  return from;
 }
 
 class FormNormalizer : public Normalizer {
  public:
   explicit FormNormalizer(UnicodeForm form) : form_(form) {}
+  // ASCII stays as it is, but its last character before others may join with them.
   void apply(NormalText& text) const override {
-    if (!is_ascii(text.text)) from_codes(to_form(to_codes(text.text), form_), text.text);
+    const std::string_view from = text.text;
+    size_t other = ascii_end(from, 0);
+    if (other == from.size()) return;
+    text.scratch.clear();
+    for (size_t done = 0; done < from.size();) {
+      const size_t begin = other > done ? other - 1 : other;
+      text.scratch.append(from, done, begin - done);
+      done = other;
+      while (done < from.size() && static_cast<uint8_t>(from[done]) >= 0x80) ++done;
+      for (const char32_t code : to_form(to_codes(from.substr(begin, done - begin)), form_)) append_code(text.scratch, code);
+      other = ascii_end(from, done);
+      if (other < from.size()) continue;
+      text.scratch.append(from, done);
+      break;
+    }
+    std::swap(text.text, text.scratch);
   }
 
  private:
@@ -121,6 +142,10 @@ class RunNormalizer : public Normalizer {
   RunNormalizer(size_t least, bool blanks_only, bool line_ends, std::string content)
       : least_(least), blanks_only_(blanks_only), line_ends_(line_ends), content_(std::move(content)) {}
   void apply(NormalText& text) const override {
+    if (blanks_only_ && least_ == 2) {
+      replace_blanks(text);
+      return;
+    }
     text.scratch.clear();
     for (size_t i = 0; i < text.text.size();) {
       size_t end = i, run = 0;
@@ -142,6 +167,21 @@ class RunNormalizer : public Normalizer {
   }
 
  private:
+  // The common case: two blanks or more.
+  void replace_blanks(NormalText& text) const {
+    const std::string_view from = text.text;
+    size_t found = from.find("  ");
+    if (found == std::string_view::npos) return;
+    text.scratch.clear();
+    size_t done = 0;
+    for (; found != std::string_view::npos; found = from.find("  ", done)) {
+      text.scratch.append(from, done, found - done) += content_;
+      done = std::min(from.find_first_not_of(' ', found), from.size());
+    }
+    text.scratch.append(from, done);
+    std::swap(text.text, text.scratch);
+  }
+
   size_t least_;
   bool blanks_only_, line_ends_;
   std::string content_;

@@ -87,11 +87,11 @@ class PrecompiledNormalizer : public Normalizer {
     const std::string_view from = text.text;
     for (size_t i = 0; i < from.size();) {
       // An ASCII character before another one is a cluster by itself.
-      const auto byte = static_cast<uint8_t>(from[i]);
-      if (byte < 128 && ascii_stays_[byte] && (i + 1 == from.size() || static_cast<uint8_t>(from[i + 1]) < 128)) {
-        text.scratch.push_back(from[i++]);
-        continue;
-      }
+      size_t run = i;
+      while (run < from.size() && stays(from[run])) ++run;
+      if (run < from.size() && run > i && static_cast<uint8_t>(from[run]) >= 128) --run;
+      text.scratch.append(from, i, run - i);
+      if ((i = run) == from.size()) break;
       const size_t end = cluster_end(from, i);
       add_cluster(from.substr(i, end - i), text.scratch);
       i = end;
@@ -100,6 +100,7 @@ class PrecompiledNormalizer : public Normalizer {
   }
 
  private:
+  bool stays(char letter) const { return static_cast<uint8_t>(letter) < 128 && ascii_stays_[static_cast<uint8_t>(letter)]; }
   void add_cluster(std::string_view cluster, std::string& out) const {
     std::string_view replacement;
     if (cluster.size() < 6 && map_.find(cluster, replacement)) {
