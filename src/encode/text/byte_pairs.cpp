@@ -98,7 +98,8 @@ void BytePairs::read_merges(const std::vector<std::pair<std::string, std::string
     const auto& [left, right] = merges[rank];
     if (right.size() < prefix.size())
       tokenizer_json::refuse(where, fmt::format("the merge of '{}' lacks the prefix of its tokens", right));
-    const uint64_t pair = pair_of(id_of(left), id_of(right));
+    const int32_t left_id = id_of(left), right_id = id_of(right);
+    const uint64_t pair = pair_of(left_id, right_id);
     size_t place = pair_hash(pair) & (merges_.size() - 1);
     while (merges_[place].pair != no_pair && merges_[place].pair != pair) place = (place + 1) & (merges_.size() - 1);
     merges_[place] = {pair, static_cast<uint32_t>(rank), id_of(left + right.substr(prefix.size()))};
