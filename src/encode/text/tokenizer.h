@@ -17,9 +17,9 @@ struct SpecialTokens {
 };
 
 struct EncodedText {
-  int64_t tokens = 0;          // appended, special ones included
-  bool truncated = false;      // tokens were left out
-  int64_t invalid_bytes = 0;   // that were no UTF-8 and became U+FFFD
+  int64_t tokens = 0;         // appended, special ones included
+  bool truncated = false;     // tokens were left out
+  int64_t invalid_bytes = 0;  // that were no UTF-8 and became U+FFFD
 };
 
 class Tokenizer {
@@ -29,10 +29,10 @@ class Tokenizer {
   // Several threads may call it at once.
   virtual EncodedText encode(std::string_view utf8, int64_t max_tokens, std::vector<int32_t>& ids) const = 0;
   virtual const SpecialTokens& special() const = 0;
-  virtual int64_t vocabulary_size() const = 0;              // largest id + 1
-  virtual std::string token(int32_t id) const = 0;          // "##ing"
-  virtual const std::string& json() const = 0;              // the layout of tokenizer.json, complete: what files and runs keep
-  virtual const std::string& sha256() const = 0;            // of json()
+  virtual int64_t vocabulary_size() const = 0;      // largest id + 1
+  virtual std::string token(int32_t id) const = 0;  // "##ing"
+  virtual const std::string& json() const = 0;      // the layout of tokenizer.json, complete: what files and runs keep
+  virtual const std::string& sha256() const = 0;    // of json()
 };
 
 // From a Hugging Face folder: tokenizer.json, or vocab.txt / vocab.json + merges.txt / spm.model with tokenizer_config.json.
