@@ -27,6 +27,8 @@ struct TextBatch : Batch {
   SequenceRows texts;
   // [total, hidden], or undefined: what the encoder reads in place of the tokens' own vectors (perturbed inputs).
   torch::Tensor word_vectors;
+  // [examples, width], or undefined: the interface as it was computed before, in place of all that is above (a frozen encoder).
+  torch::Tensor features;
 
   int64_t examples() const { return texts.sequences(); }
   int64_t total() const { return tokens.size(0); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "l0gm/error.h"
 
@@ -31,8 +32,15 @@ InterfaceUnits blocks_of_dimensions(int64_t width, int64_t blocks) {
 }  // namespace
 
 TextEncoder::TextEncoder(std::shared_ptr<Transformer> transformer, const EncoderOptions& options)
-    : transformer_(std::move(transformer)), pooling_(options.pooling), blocks_(options.blocks) {
+    : transformer_(std::move(transformer)),
+      pooling_(options.pooling),
+      blocks_(options.blocks),
+      layer_decay_(options.layer_decay) {
   register_module("transformer", transformer_);
+  if (options.frozen) {
+    feature_mean_ = register_buffer("feature_mean", at::zeros({width()}));
+    feature_factor_ = register_buffer("feature_factor", at::ones({width()}));
+  }
   transformer_->keep_layers_for_gradient(!options.checkpoint_activations);
 }
 
@@ -65,8 +73,35 @@ std::vector<std::shared_ptr<GateSite>> TextEncoder::make_sites(const GateOptions
   return {token_site_};
 }
 
+std::map<std::string, torch::Tensor> TextEncoder::learned_buffers() const {
+  if (!feature_mean_.defined()) return {};
+  return {{"feature_mean", feature_mean_}, {"feature_factor", feature_factor_}};
+}
+
+void TextEncoder::scale_interface(const torch::Tensor& mean, const torch::Tensor& factor) {
+  torch::NoGradGuard no_grad;
+  feature_mean_.copy_(mean);
+  feature_factor_.copy_(factor);
+}
+
+torch::Tensor TextEncoder::scaled(const torch::Tensor& features) const {
+  return feature_mean_.defined() ? (features - feature_mean_) * feature_factor_ : features;
+}
+
+std::map<std::string, double> TextEncoder::rate_of_parameters() const {
+  std::map<std::string, double> rates;
+  if (layer_decay_ >= 1) return rates;
+  const auto top = static_cast<double>(config().layers);
+  for (const auto& [name, depth] : depth_of_parameters()) rates[name] = std::pow(layer_decay_, top - static_cast<double>(depth));
+  return rates;
+}
+
 torch::Tensor TextEncoder::forward(const Batch& base, GatePass& pass) {
   const auto& batch = dynamic_cast<const TextBatch&>(base);
+  return batch.features.defined() ? batch.features : scaled(unscaled(batch, pass));
+}
+
+torch::Tensor TextEncoder::unscaled(const TextBatch& batch, GatePass& pass) {
   const TransformerConfig& config = transformer_->config();
   if (batch.texts.longest > config.longest_text()) {
     throw UserError(fmt::format("a text has {} tokens, and the encoder has positions for {}: lower encoder.max_tokens",

@@ -27,6 +27,13 @@ class TextEncoder : public Encoder {
   int64_t shared_parameters() const override;
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
 
+  std::map<std::string, double> rate_of_parameters() const override;
+  std::map<std::string, torch::Tensor> learned_buffers() const override;
+  // The interface before and after scaling, which a frozen encoder's has.
+  torch::Tensor unscaled(const TextBatch& batch, GatePass& pass);
+  torch::Tensor scaled(const torch::Tensor& features) const;
+  void scale_interface(const torch::Tensor& mean, const torch::Tensor& factor);  // [width] each; frozen encoders only
+
   const TransformerConfig& config() const { return transformer_->config(); }
   Transformer& transformer() { return *transformer_; }
   const Transformer& transformer() const { return *transformer_; }
@@ -43,6 +50,8 @@ class TextEncoder : public Encoder {
   std::shared_ptr<Transformer> transformer_;
   Pooling pooling_;
   int64_t blocks_;
+  double layer_decay_;
+  torch::Tensor feature_mean_, feature_factor_;  // of a frozen encoder; else undefined
   std::optional<torch::Dtype> compute_;
   std::shared_ptr<GateSite> token_site_;  // fine units: what enters the last layer
 };
