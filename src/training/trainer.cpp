@@ -136,18 +136,17 @@ void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
   ++state_.loss_steps;
 }
 
-std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& state, const Batch& batch_of_part, double share) {
-  const Batch* batch = &batch_of_part;
-  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch->example_ids);
+std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& state, const Batch& batch, double share) {
+  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch.example_ids);
   GatePass& pass = *last_pass_;
   pass.probing = control_.wants_probe(state);
-  const torch::Tensor logits = model_->forward(*batch, pass);
-  torch::Tensor loss = step_loss(task_.loss(logits, *batch), *batch);
+  const torch::Tensor logits = model_->forward(batch, pass);
+  torch::Tensor loss = step_loss(task_.loss(logits, batch), batch);
   const torch::Tensor task_loss = loss.detach();
   if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
   if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
     const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
-    loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch->targets);
+    loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch.targets);
   }
   if (share != 1) loss = loss * share;
   loss.backward();
