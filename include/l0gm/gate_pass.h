@@ -34,6 +34,8 @@ class GatePass {
                       const torch::Tensor& ids = {});
   // Dropout by the same counter-based numbers, so that a resumed run and a split batch draw the same masks.
   torch::Tensor dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids = {}) const;
+  // The key of this pass's numbers at a place of dropout, for kernels that draw their own.
+  uint64_t dropout_key(int64_t place) const;
 
   const GateState& state() const { return state_; }
   const torch::Tensor& example_ids() const { return example_ids_; }

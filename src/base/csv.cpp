@@ -10,7 +10,7 @@ namespace l0gm {
 
 struct CsvReader::State {
   State(const std::filesystem::path& path, CsvOptions options)
-      : rows(path, std::move(options)), buffer(path, rows.options().longest_line) {
+      : rows(path, std::move(options)), buffer(path, rows.options().longest_line, rows.options().any_bytes) {
     names = rows.read_names(buffer, first_row);
     first_row_pending = !rows.options().header;
   }

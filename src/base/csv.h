@@ -18,6 +18,7 @@ struct CsvOptions {
   bool trim_cells = false;          // drop blanks around unquoted cells
   char comment = 0;                 // skip lines that start with it (0: none)
   int64_t longest_line = 64 << 20;  // bytes; a longer line is an error before memory is spent on it
+  bool any_bytes = false;           // cells may hold NUL and what is not UTF-8; UTF-16 with a byte-order mark is still refused
 };
 
 // Reads rows one after the other, in bounded memory, from plain or compressed files (base/input_stream.h).

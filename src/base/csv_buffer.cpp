@@ -15,8 +15,8 @@ constexpr size_t block_bytes = 256 << 10;  // small enough to stay in the cache 
 
 }  // namespace
 
-CsvBuffer::CsvBuffer(const std::filesystem::path& path, int64_t longest_line)
-    : CsvText(path, longest_line), stream_(InputStream::open(path)) {
+CsvBuffer::CsvBuffer(const std::filesystem::path& path, int64_t longest_line, bool any_bytes)
+    : CsvText(path, longest_line, any_bytes), stream_(InputStream::open(path)) {
   skip_byte_order_mark();
 }
 

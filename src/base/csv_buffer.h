@@ -12,7 +12,7 @@ namespace l0gm {
 // A file's text that is read on demand, from the start (after a byte-order mark) to the end.
 class CsvBuffer : public CsvText {
  public:
-  CsvBuffer(const std::filesystem::path& path, int64_t longest_line);
+  CsvBuffer(const std::filesystem::path& path, int64_t longest_line, bool any_bytes = false);
 
   // For a caller that continues on its own: the bytes read and not consumed, checked or not, and then those that follow.
   std::string_view unread() const { return {bytes_ + begin_, end_ - begin_}; }

@@ -30,8 +30,8 @@ size_t ascii_prefix(const char* bytes, size_t size) {
 
 }  // namespace
 
-CsvText::CsvText(std::filesystem::path path, int64_t longest_line)
-    : path_(std::move(path)), longest_line_(static_cast<size_t>(std::max<int64_t>(longest_line, 1))) {}
+CsvText::CsvText(std::filesystem::path path, int64_t longest_line, bool any_bytes)
+    : path_(std::move(path)), longest_line_(static_cast<size_t>(std::max<int64_t>(longest_line, 1))), any_bytes_(any_bytes) {}
 
 bool CsvText::more() {
   if (refused_) refuse_byte();
@@ -43,6 +43,10 @@ bool CsvText::more() {
 }
 
 void CsvText::check() {
+  if (any_bytes_) {
+    checked_ = end_;
+    return;
+  }
   const char* from = bytes_ + checked_;
   size_t size = end_ - checked_;
   const void* nul = size == 0 ? nullptr : std::memchr(from, 0, size);

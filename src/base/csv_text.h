@@ -7,8 +7,8 @@
 
 namespace l0gm {
 
-// A window on the bytes of a text file that exposes only bytes checked to be UTF-8 without NUL. Any other byte is reported when
-// the reader gets to its line, so that an earlier mistake is reported first. Subclasses supply the bytes.
+// A window on the bytes of a text file that exposes only bytes checked to be UTF-8 without NUL (unless any_bytes). Any other byte
+// is reported when the reader gets to its line, so that an earlier mistake is reported first. Subclasses supply the bytes.
 class CsvText {
  public:
   virtual ~CsvText() = default;
@@ -32,7 +32,7 @@ class CsvText {
   int64_t line() const { return line_; }  // 1-based, of the first byte of text()
 
  protected:
-  CsvText(std::filesystem::path path, int64_t longest_line);
+  CsvText(std::filesystem::path path, int64_t longest_line, bool any_bytes = false);
   virtual void grow() = 0;  // appends bytes or sets end_of_file_; may move what is there
   void check();             // the bytes from checked_ to end_
 
@@ -43,6 +43,7 @@ class CsvText {
   int64_t line_ = 1;
   bool end_of_file_ = false;
   bool refused_ = false;  // the byte at checked_ is not text
+  bool any_bytes_;
 
  private:
   [[noreturn]] void refuse_byte() const;

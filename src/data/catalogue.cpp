@@ -34,12 +34,13 @@ Value optional_value(const Json& object, const char* key) {
 }
 
 CatalogueFile file_of(const Json& json) {
-  check_keys(json, {"path", "compressed", "address", "sha256", "optional"});
+  check_keys(json, {"path", "compressed", "address", "sha256", "optional", "unless"});
   return {.path = json.at("path").get<std::string>(),
           .compressed = optional_value<std::vector<std::string>>(json, "compressed"),
           .address = optional_value<std::string>(json, "address"),
           .sha256 = optional_value<std::string>(json, "sha256"),
-          .optional = optional_value<bool>(json, "optional")};
+          .optional = optional_value<bool>(json, "optional"),
+          .unless = optional_value<std::vector<std::string>>(json, "unless")};
 }
 
 CatalogueEntry entry_of(const Json& json) {

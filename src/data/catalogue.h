@@ -8,18 +8,19 @@
 namespace l0gm {
 
 struct CatalogueFile {
-  std::string path;                     // below a data folder, e.g. "adult/adult.data"
-  std::vector<std::string> compressed;  // other spellings of the same content, e.g. "adult/adult.data.xz"
-  std::string address;                  // public; empty: nowhere to fetch it from
-  std::string sha256;                   // of the file as it is called in `path`; empty: not computed yet
-  bool optional = false;                // the dataset works without it
+  std::string path;                      // below a data folder, e.g. "adult/adult.data"
+  std::vector<std::string> compressed;   // other spellings of the same content, e.g. "adult/adult.data.xz"
+  std::string address;                   // public; empty: nowhere to fetch it from
+  std::string sha256;                    // of the file as it is called in `path`; empty: not computed yet
+  bool optional = false;                 // the dataset works without it
+  std::vector<std::string> unless = {};  // not needed where all of these (paths of the same entry) are
 
   std::vector<std::string> spellings() const;  // path, then compressed
 };
 
 struct CatalogueEntry {
   std::string name;
-  std::string modality;                // "table", "graph"
+  std::string modality;                // "table", "graph", "text"
   std::vector<std::string> protocols;  // the first is the default
   std::string description;
   std::string origin;                // source and licence

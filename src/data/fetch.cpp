@@ -223,6 +223,13 @@ std::optional<fs::path> obtain_file(const CatalogueFile& file, const std::string
   }
 }
 
+bool is_replaced(const CatalogueEntry& entry, const CatalogueFile& file, const std::string& folder) {
+  const std::vector<fs::path> folders = data_folders(folder);
+  return !file.unless.empty() && std::all_of(file.unless.begin(), file.unless.end(), [&](const std::string& path) {
+    return find_data_file(folders, catalogue_file(entry, path).spellings()).has_value();
+  });
+}
+
 std::vector<ObtainedFile> get_dataset(const CatalogueEntry& entry, const std::string& folder, const FetchOptions& options) {
   if (entry.files.empty()) {
     throw UserError(
@@ -239,7 +246,7 @@ std::vector<ObtainedFile> get_dataset(const CatalogueEntry& entry, const std::st
       obtained.push_back({*found, false});
       continue;
     }
-    if (!found && file.optional) continue;
+    if (!found && (file.optional || is_replaced(entry, file, folder))) continue;
     if (found) {
       if (file.address.empty() && options.mirror.empty()) check_content(file, *found);  // cannot be fetched again: throws
       if (*found != target / file.path) check_content(file, *found);  // throws: files outside the fetch folder are not moved

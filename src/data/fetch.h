@@ -26,6 +26,9 @@ std::filesystem::path fetch_file(const CatalogueFile& file, const std::filesyste
 std::optional<std::filesystem::path> obtain_file(const CatalogueFile& file, const std::string& folder,
                                                  const FetchOptions& options);
 
+// Whether a file is not needed, because all those that it lists in `unless` were found.
+bool is_replaced(const CatalogueEntry& entry, const CatalogueFile& file, const std::string& folder);
+
 struct ObtainedFile {
   std::filesystem::path path;
   bool fetched = false;  // false: it was found, with the right content

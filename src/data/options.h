@@ -31,6 +31,7 @@ struct DataOptions {
   std::string graph, edges, features, labels;
   std::string delimiter;
   std::string label;
+  std::string text;
   std::map<std::string, std::string> types;
   int64_t rows = 20000;
   SplitOptions split;
@@ -38,14 +39,16 @@ struct DataOptions {
   template <class Visitor>
   void visit(Visitor& v) {
     v("source", source,
-      "a catalogue name (`l0gm data list`) or your own: `csv`, `tsv` for a table, `graph`, `ogb`, `npz` for a graph");
+      "a catalogue name (`l0gm data list`) or your own: `csv`, `tsv` for a table, `csv`, `tsv`, `jsonl` with data.text for "
+      "texts, "
+      "`graph`, `ogb`, `npz` for a graph");
     v("protocol", protocol,
       "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; `ogb`, `npz`: the "
       "folder "
       "below split/, where there are several");
     v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache");
     v("train", train,
-      "your own training file (.csv, .tsv; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`");
+      "your own training file (.csv, .tsv, .jsonl; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`");
     v("valid", valid, "your own validation file; without it `data.split.valid` of the training rows (labelled nodes) is drawn");
     v("test", test, "your own test file; without it `data.split.test` of the training rows (labelled nodes) is drawn");
     v("graph", graph, "your own graph: `ogb` the folder with raw/ and split/, `npz` the archive")
@@ -61,7 +64,10 @@ struct DataOptions {
       "have no label")
         .refused_unless("modality = graph");
     v("delimiter", delimiter, "one character; default `,` for csv and tab for tsv");
-    v("label", label, "name of the label column");
+    v("label", label, "name of the label column; `jsonl`: of the key");
+    v("text", text,
+      "your own texts: the column (`jsonl`: the key) that holds the text; makes `csv`, `tsv`, `jsonl` a dataset of texts")
+        .refused_unless("modality = text");
     v("types", types,
       "column types that override the inferred ones: `{ zip = \"categorical\", income = \"numeric\", id = \"ignore\" }`");
     v("rows", rows, "rows of a made dataset; nodes of `planted-graph`", at_least(100));

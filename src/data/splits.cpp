@@ -88,16 +88,24 @@ std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_
   return parts;
 }
 
+std::optional<Split> split_named(std::string_view name) {
+  const std::string word = lower(trim(name));
+  if (word == "train" || word == "training") return Split::train;
+  if (word == "valid" || word == "validation" || word == "val" || word == "dev") return Split::valid;
+  if (word == "test") return Split::test;
+  return std::nullopt;
+}
+
 SplitRows split_by_column(const TextTable& table, int64_t column) {
   SplitRows split;
   const std::string& column_name = table.names()[static_cast<size_t>(column)];
   for (int64_t row = 0; row < table.rows(); ++row) {
-    const std::string name = lower(trim(table.cell(row, column)));
-    if (name == "train" || name == "training") {
+    const std::optional<Split> part = split_named(table.cell(row, column));
+    if (part == Split::train) {
       split.train.push_back(row);
-    } else if (name == "valid" || name == "validation" || name == "val" || name == "dev") {
+    } else if (part == Split::valid) {
       split.valid.push_back(row);
-    } else if (name == "test") {
+    } else if (part == Split::test) {
       split.test.push_back(row);
     } else {
       throw UserError(fmt::format("data row {}: split column '{}' says '{}', wanted train, valid or test", row + 1, column_name,

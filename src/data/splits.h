@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/split.h"
 #include "base/text_table.h"
 
 namespace l0gm {
@@ -20,11 +22,14 @@ std::vector<std::vector<int64_t>> stratified(std::span<const int32_t> labels, st
 std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_t label_column, std::span<const int64_t> rows,
                                                   std::span<const double> shares, uint64_t seed);
 
+// train (training), valid (validation, val, dev) or test, in upper or lower case, blanks around it allowed.
+std::optional<Split> split_named(std::string_view name);
+
 struct SplitRows {
   std::vector<int64_t> train, valid, test;
 };
 
-// By a column that says train (training), valid (validation, val, dev) or test for each row, in upper or lower case.
+// By a column that says for each row what split_named() knows.
 // Anything else is a UserError that names the row; so is a column without a training row. valid and test may stay empty.
 SplitRows split_by_column(const TextTable& table, int64_t column);
 

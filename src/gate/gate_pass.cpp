@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "gate/counter_dropout.h"
+#include "gate/noise.h"
 
 namespace l0gm {
 
@@ -57,6 +58,8 @@ torch::Tensor GatePass::dropout(const torch::Tensor& x, double share, int64_t pl
   if (share <= 0) return x;
   return counter_dropout(x, share, {seed_, step_, dropout_sites + place, ids.defined() ? ids : example_ids_});
 }
+
+uint64_t GatePass::dropout_key(int64_t place) const { return key_of({seed_, step_, dropout_sites + place, {}}); }
 
 torch::Tensor GatePass::expected_cost() const {
   torch::Tensor total;

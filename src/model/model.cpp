@@ -102,6 +102,7 @@ TensorMap Model::gates() const {
 
 TensorMap Model::state() const {
   TensorMap state = weights();
+  std::erase_if(state, [](const auto& item) { return !item.second.requires_grad(); });  // a frozen encoder
   for (const auto& [name, parameter] : gates()) state[name] = parameter;
   for (const auto& [name, buffer] : encoder_->learned_buffers()) state["encoder." + name] = buffer;
   return state;
@@ -109,7 +110,11 @@ TensorMap Model::state() const {
 
 Model::ParameterGroups Model::parameter_groups() const {
   ParameterGroups groups;
-  add_parameters(groups.encoder, "encoder", *encoder_);
+  const std::map<std::string, double> rates = encoder_->rate_of_parameters();
+  for (const auto& item : encoder_->named_parameters()) {
+    const auto rate = rates.find(item.key());
+    if (item.value().requires_grad()) groups.encoder[rate == rates.end() ? 1 : rate->second]["encoder." + item.key()] = item.value();
+  }
   add_parameters(groups.head, "head", *head_);
   std::vector<torch::Tensor> maps;
   for (const GateSite* site : sites()) {
@@ -120,7 +125,7 @@ Model::ParameterGroups Model::parameter_groups() const {
   }
   for (const auto& [name, parameter] : gates()) {
     const bool of_map = std::any_of(maps.begin(), maps.end(), [&](const torch::Tensor& map) { return map.is_same(parameter); });
-    (of_map ? groups.encoder : groups.logits)[name] = parameter;
+    (of_map ? groups.encoder[1] : groups.logits)[name] = parameter;
   }
   return groups;
 }

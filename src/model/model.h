@@ -19,14 +19,15 @@ class Model : public torch::nn::Module {
   torch::Tensor interface(const Batch& batch, GatePass& pass);  // what the head reads, gated: [examples, width]
   torch::Tensor forward_from(const torch::Tensor& encoded, const Batch& batch, GatePass& pass);  // the same behind the encoder
   std::vector<const GateSite*> sites() const;  // in the order in which a pass meets them
-  // Everything that a checkpoint holds, by name: parameters, and the buffers that the encoder says are learned.
+  // Everything that a checkpoint holds, by name: parameters that are trained, and the buffers that the encoder says are learned.
   TensorMap state() const;
   TensorMap weights() const;  // parameters of encoder and head
   TensorMap gates() const;    // parameters of the gates
   // What is trained at one rate each. The map of instance logits reads the whole interface: at the logits' own rate its many
   // weights would be noise, so it goes with the encoder.
   struct ParameterGroups {
-    TensorMap encoder, head, logits;
+    std::map<double, TensorMap> encoder;  // by the share of the encoder's learning rate (Encoder::rate_of_parameters)
+    TensorMap head, logits;
   };
   ParameterGroups parameter_groups() const;
   // What training rows never touched is set to something sensible; called before evaluation.

@@ -9,6 +9,7 @@
 #include "data/graph/options.h"
 #include "data/options.h"
 #include "data/table/options.h"
+#include "encoders/text/options.h"
 #include "l0gm/coupling.h"
 #include "l0gm/gate_options.h"
 #include "l0gm/schedule.h"
@@ -24,6 +25,7 @@ struct Config {
   std::map<std::string, ColumnOptions> columns;
   GraphOptions graph;
   LinkOptions link;
+  EncoderOptions encoder;
   ModelOptions model;
   FmOptions fm;
   CinOptions cin;
@@ -40,6 +42,7 @@ struct Config {
     v.family("columns", columns, "NAME", "modality = table");
     v.section("graph", graph, "modality = graph");
     v.section("link", link, "graph.task = links");
+    v.section("encoder", encoder, "modality = text");
     v.section("model", model);
     v.section("fm", fm, "modality = table");
     v.section("cin", cin, "modality = table");

@@ -69,6 +69,8 @@ class Modality {
   virtual std::unique_ptr<Record> fit(Dataset& dataset, const Config& config) const = 0;  // training rows only
   virtual std::unique_ptr<Record> read_record(const nlohmann::json& json) const = 0;      // UserError when it is damaged
   virtual std::shared_ptr<Model> make_model(const Record& record, const Config& config, uint64_t seed) const = 0;
+  // Weights that training starts from, where they are not drawn: a pretrained encoder.
+  virtual void start(Model&, const Config&) const {}
   virtual std::unique_ptr<Task> make_task(const std::shared_ptr<Dataset>& dataset, const Record& record,
                                           std::shared_ptr<Model> model, const Config& config, const Machine& machine) const = 0;
   // A line for the log when training starts.

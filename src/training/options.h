@@ -14,6 +14,9 @@ inline constexpr auto enum_names<ClassWeights> = std::to_array<std::string_view>
 enum class Decay { cosine, linear, constant };
 template <>
 inline constexpr auto enum_names<Decay> = std::to_array<std::string_view>({"cosine", "linear", "constant"});
+enum class Matmul { float32, bfloat16 };
+template <>
+inline constexpr auto enum_names<Matmul> = std::to_array<std::string_view>({"float32", "bfloat16"});
 enum class Precision { float32, float64 };
 template <>
 inline constexpr auto enum_names<Precision> = std::to_array<std::string_view>({"float32", "float64"});
@@ -51,6 +54,8 @@ struct TrainOptions {
   double checkpoint_every = 1;
   double evaluate_every = 1;
   Precision precision = Precision::float32;
+  std::optional<Matmul> matmul;
+  int64_t accumulate = 1;
   int64_t seed = 0;
 
   template <class Visitor>
@@ -75,6 +80,12 @@ struct TrainOptions {
     v("evaluate_every", evaluate_every,
       "epochs between looks at the validation rows, below 1: several in an epoch; the last step is always looked at", above(0));
     v("precision", precision, "of weights and arithmetic");
+    v("matmul", matmul,
+      "texts: matrix products of the encoder in this precision, weights and everything else in `precision`; unset: bfloat16 on a "
+      "GPU, float32 on a processor")
+        .read_by("modality = text");
+    v("accumulate", accumulate, "batches whose gradients are added up before the weights move: a larger batch in less memory",
+      between(1, 65536));
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
   }
 };

@@ -169,6 +169,7 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
   }
   const torch::Dtype dtype = dtype_of(config.train.precision);
   const std::shared_ptr<Model> model = modality.make_model(*record, config, static_cast<uint64_t>(config.train.seed));
+  modality.start(*model, config);
   const bool from_checkpoint = resume && std::filesystem::exists(out / "checkpoint" / "state.safetensors");
   if (!config.model.init_from.empty() && !from_checkpoint) {
     try {

@@ -23,9 +23,11 @@ constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer
 
 std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options, double gate_lr) {
   Model::ParameterGroups groups = model.parameter_groups();
-  return {{options.lr, options.weight_decay, std::move(groups.encoder)},
-          {options.head_lr.value_or(options.lr), options.weight_decay, std::move(groups.head)},
-          {gate_lr, 0, std::move(groups.logits), /*constant=*/true}};
+  std::vector<AdamW::Group> all;
+  for (auto& [share, parameters] : groups.encoder) all.push_back({options.lr * share, options.weight_decay, std::move(parameters)});
+  all.push_back({options.head_lr.value_or(options.lr), options.weight_decay, std::move(groups.head)});
+  all.push_back({gate_lr, 0, std::move(groups.logits), /*constant=*/true});
+  return all;
 }
 
 int64_t count_annealing_steps(const Schedule& schedule, int64_t steps) {
@@ -49,7 +51,8 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
       config_(config),
       folder_(folder),
       schedule_(config.schedule),
-      steps_(config.train.epochs * task.steps_per_epoch()),
+      steps_per_epoch_((task.steps_per_epoch() + config.train.accumulate - 1) / config.train.accumulate),
+      steps_(config.train.epochs * steps_per_epoch_),
       annealing_steps_(count_annealing_steps(schedule_, steps_)),
       control_(config.gate, model_->sites(), {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed)}),
       optimiser_(groups_of(*model_, config.train, control_.rate())),
@@ -111,22 +114,16 @@ void Trainer::enter_phase(const GateState& state) {
 }
 
 void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
-  const std::shared_ptr<Batch> batch = task_.training_batch(epoch, index);
   model_->train();
-  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch->example_ids);
-  GatePass& pass = *last_pass_;
-  pass.probing = control_.wants_probe(state);
-  const torch::Tensor logits = model_->forward(*batch, pass);
-  torch::Tensor loss = step_loss(task_.loss(logits, *batch), *batch);
-  const torch::Tensor task_loss = loss.detach();
-  if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
-  if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
-    const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
-    loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch->targets);
-  }
   optimiser_.clear_gradients();
-  loss.backward();
-  control_.observe(pass);
+  const int64_t parts = config_.train.accumulate, begin = index * parts, end = std::min(begin + parts, task_.steps_per_epoch());
+  torch::Tensor task_loss, whole_loss;
+  for (int64_t part = begin; part < end; ++part) {
+    const auto [of_task, whole] = add_gradients(state, *task_.training_batch(epoch, part), 1 / static_cast<double>(end - begin));
+    task_loss = task_loss.defined() ? task_loss + of_task : of_task;
+    whole_loss = whole_loss.defined() ? whole_loss + whole : whole;
+  }
+  control_.observe(*last_pass_);
   const torch::Tensor norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
   if (config_.train.ema > 0) average_.update();
   if (!loss_sum_.defined()) {
@@ -135,8 +132,25 @@ void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
     collected_ = state_.loss_steps;
   }
   loss_sum_ += task_loss;
-  norm_sum_ += loss.detach() + norm;
+  norm_sum_ += whole_loss + norm;
   ++state_.loss_steps;
+}
+
+std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& state, const Batch& batch, double share) {
+  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch.example_ids);
+  GatePass& pass = *last_pass_;
+  pass.probing = control_.wants_probe(state);
+  const torch::Tensor logits = model_->forward(batch, pass);
+  torch::Tensor loss = step_loss(task_.loss(logits, batch), batch);
+  const torch::Tensor task_loss = loss.detach();
+  if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
+  if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
+    const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
+    loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch.targets);
+  }
+  if (share != 1) loss = loss * share;
+  loss.backward();
+  return {share != 1 ? task_loss * share : task_loss, loss.detach()};
 }
 
 void Trainer::collect_losses() {
@@ -210,7 +224,7 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
 
 bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
-  const int64_t per_epoch = task_.steps_per_epoch();
+  const int64_t per_epoch = steps_per_epoch_;
   const int64_t look_every = steps_of(config_.train.evaluate_every, per_epoch);
   const int64_t save_every = steps_of(config_.train.checkpoint_every, per_epoch);
   while (state_.step < steps_ && !state_.stopped_early) {

@@ -59,6 +59,8 @@ class Trainer {
   GateState gate_state(int64_t step) const;
   void enter_phase(const GateState& state);
   void step(const GateState& state, int64_t epoch, int64_t index);
+  // Of one part of a step's examples; the loss of the task and all of it, as that share of the step's.
+  std::pair<torch::Tensor, torch::Tensor> add_gradients(const GateState& state, const Batch& batch, double share);
   void collect_losses();  // since the last evaluation; UserError if one was not finite
   void evaluate(const GateState& of_step, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
   double learning_rate_factor(int64_t step) const;
@@ -71,7 +73,7 @@ class Trainer {
   Config config_;
   const RunFolder& folder_;
   Schedule schedule_;
-  int64_t steps_, annealing_steps_;
+  int64_t steps_per_epoch_, steps_, annealing_steps_;
   GateControl control_;
   AdamW optimiser_;
   AveragedWeights average_;

@@ -267,6 +267,21 @@ TEST_F(Csv, CellsAreQuotedOnlyWhenTheyMust) {
   EXPECT_EQ(cell("", ','), "");
 }
 
+TEST_F(Csv, AnyBytesOnRequest) {
+  using namespace std::string_literals;
+  write("a,b\n1\xFF,\"x\0y\"\n"s);
+  EXPECT_THROW(read_csv(path_, {}), UserError);
+  CsvOptions options;
+  options.any_bytes = true;
+  const TextTable table = read_csv(path_, options);
+  EXPECT_EQ(table.cell(0, 0), "1\xFF");
+  EXPECT_EQ(table.cell(0, 1), "x\0y"s);
+  write(
+      "\xFF\xFE"
+      "a\0"s);
+  EXPECT_THROW(read_csv(path_, options), UserError);
+}
+
 TEST_F(Csv, MovedReaderKeepsReading) {
   CsvOptions options;
   options.header = false;

@@ -210,6 +210,24 @@ TEST_F(Fetch, GetRenamesAWrongFileAndFetchesAgain) {
   EXPECT_EQ(server_.requests(), 1);
 }
 
+TEST_F(Fetch, GetSkipsWhatOtherFilesReplace) {
+  server_.answer_with("/set/data.csv", body);
+  CatalogueEntry entry;
+  entry.files = {file(""), file(""), file("")};
+  entry.files[1] = {.path = "set/a", .compressed = {}, .address = {}, .sha256 = {}, .optional = true};
+  entry.files[2] = {.path = "set/b", .compressed = {}, .address = {}, .sha256 = {}, .optional = true};
+  entry.files[0].unless = {"set/a", "set/b"};
+  folder_.write("set/a", "a");
+  EXPECT_FALSE(is_replaced(entry, entry.files[0], folder_.path().string()));
+  folder_.write("set/b", "b");
+  EXPECT_TRUE(is_replaced(entry, entry.files[0], folder_.path().string()));
+  EXPECT_EQ(get_dataset(entry, folder_.path().string(), options_).size(), 2u);
+  EXPECT_FALSE(fs::exists(place()));
+  fs::remove(folder_.path() / "set/b");
+  EXPECT_EQ(get_dataset(entry, folder_.path().string(), options_).size(), 2u);
+  EXPECT_TRUE(fs::exists(place()));
+}
+
 TEST_F(Fetch, GetRefusesWhatHasNoFiles) {
   EXPECT_TRUE(contains(message_of<UserError>([&] { get_dataset(catalogue_entry("planted-table"), "", options_); }), "made"));
   EXPECT_TRUE(contains(message_of<UserError>([&] { get_dataset(catalogue_entry("csv"), "", options_); }), "you bring"));

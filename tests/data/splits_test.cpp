@@ -107,6 +107,14 @@ TEST(SplitByColumn, KnowsTheUsualNames) {
   EXPECT_EQ(split.test, (std::vector<int64_t>{1}));
 }
 
+TEST(SplitNamed, UsualNamesAndNothingElse) {
+  EXPECT_EQ(split_named(" Training "), Split::train);
+  EXPECT_EQ(split_named("DEV"), Split::valid);
+  EXPECT_EQ(split_named("test"), Split::test);
+  EXPECT_EQ(split_named("tests"), std::nullopt);
+  EXPECT_EQ(split_named(""), std::nullopt);
+}
+
 TEST(SplitByColumn, OtherNamesAreRefusedWithTheirRow) {
   TextTable table({"part"});
   table.add_row({"train"});

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/array_file.h"
 #include "base/log.h"
-#include "base/safetensors.h"
 #include "data/graph/check_graph.h"
 #include "l0gm/error.h"
 
@@ -14,49 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr int format_version = 1;
-
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, int64_t>) return DType::i64;
-  if constexpr (std::is_same_v<T, int32_t>) return DType::i32;
-  if constexpr (std::is_same_v<T, float>) return DType::f32;
-  if constexpr (std::is_same_v<T, char>) return DType::u8;
-}
-
-template <class T>
-TensorBytes tensor_of(std::span<const T> values) {
-  return {dtype_of<T>(),
-          {static_cast<int64_t>(values.size())},
-          {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
-}
-
-// Arrays out of a file that stays mapped as long as one of them is used.
-class CacheReader {
- public:
-  explicit CacheReader(const fs::path& path) : path_(path.string()), file_(std::make_shared<const SafetensorsFile>(path)) {}
-
-  template <class T>
-  SharedArray<T> array(const std::string& name) const {
-    const TensorBytes& tensor = file_->tensor(name);
-    const bool aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(T) == 0;
-    if (tensor.dtype != dtype_of<T>() || tensor.shape.size() != 1 || !aligned)
-      fail(fmt::format("tensor '{}' has another type or shape", name));
-    return {file_, {reinterpret_cast<const T*>(tensor.bytes.data()), static_cast<size_t>(tensor.shape[0])}};
-  }
-  template <class T>
-  std::vector<T> vector(const std::string& name) const {
-    const SharedArray<T> values = array<T>(name);
-    return {values.begin(), values.end()};
-  }
-  bool has(const std::string& name) const { return file_->has(name); }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw UserError(fmt::format("'{}' cannot be read as a converted graph: {}. Remove it; it will be made again.", path_, what));
-  }
-
- private:
-  std::string path_;
-  std::shared_ptr<const SafetensorsFile> file_;
-};
 
 // Everything that is not an array, as JSON. It is a tensor too, so that the file's hash covers it.
 std::string describe(const Graph& graph) {
@@ -70,7 +27,7 @@ std::string describe(const Graph& graph) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void read_description(Graph& graph, const CacheReader& reader) {
+void read_description(Graph& graph, const ArrayFile& reader) {
   const SharedArray<char> text = reader.array<char>("description");
   try {
     const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end());
@@ -88,15 +45,6 @@ void read_description(Graph& graph, const CacheReader& reader) {
   } catch (const nlohmann::json::exception& error) {
     reader.fail(error.what());
   }
-}
-
-void set_aside(const fs::path& path, const std::string& why) {
-  fs::path aside = path;
-  aside += ".damaged";
-  std::error_code error;
-  fs::rename(path, aside, error);
-  log_warning(fmt::format("{}{} {}", why, why.ends_with('.') ? "" : ".",
-                          error ? "The graph is made again." : fmt::format("It was set aside as {}.", aside.string())));
 }
 
 }  // namespace
@@ -122,7 +70,7 @@ void write_graph(const fs::path& path, const Graph& graph) {
 }
 
 Graph read_graph(const fs::path& path) {
-  const CacheReader reader(path);
+  const ArrayFile reader(path, "a converted graph");
   Graph graph;
   read_description(graph, reader);
   graph.offsets = reader.array<int64_t>("offsets");
@@ -151,7 +99,7 @@ Graph cached_graph(const fs::path& folder, const std::string& key, const std::fu
       log_detail(fmt::format("{}: read from the cache, {}", graph.name, path.string()));
       return graph;
     } catch (const UserError& damage) {
-      set_aside(path, damage.what());
+      set_damaged_aside(path, damage.what(), "The graph");
     }
   }
   Graph graph = make();

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/line_reader.h"
 #include "base/text.h"
-#include "data/graph/line_reader.h"
 #include "data/splits.h"
 #include "l0gm/error.h"
 

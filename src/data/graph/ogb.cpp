@@ -7,9 +7,10 @@
 #include <limits>
 #include <optional>
 
+#include "base/line_reader.h"
 #include "base/text.h"
 #include "data/graph/attribute_builder.h"
-#include "data/graph/line_reader.h"
+#include "data/graph/number_lines.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

@@ -39,14 +39,19 @@ double value_effect(uint64_t field, int64_t value) {
   return RandomStream(mix_key(effects_key, field), static_cast<uint64_t>(value)).normal();
 }
 
-void draw_made_split(TableDataset& dataset, uint64_t seed) {
-  const int64_t rows = dataset.table.rows();
+SplitRows draw_made_rows(int64_t rows, uint64_t seed) {
   const std::vector<int64_t> order = RandomStream(seed, 2).permutation(rows);
-  const int64_t train_end = rows * 6 / 10, valid_end = rows * 8 / 10;
-  dataset.train.assign(order.begin(), order.begin() + train_end);
-  dataset.valid.assign(order.begin() + train_end, order.begin() + valid_end);
-  dataset.test.assign(order.begin() + valid_end, order.end());
-  for (auto* part : {&dataset.train, &dataset.valid, &dataset.test}) std::sort(part->begin(), part->end());
+  const auto train_end = order.begin() + rows * 6 / 10, valid_end = order.begin() + rows * 8 / 10;
+  SplitRows split{{order.begin(), train_end}, {train_end, valid_end}, {valid_end, order.end()}};
+  for (auto* part : {&split.train, &split.valid, &split.test}) std::sort(part->begin(), part->end());
+  return split;
+}
+
+void draw_made_split(TableDataset& dataset, uint64_t seed) {
+  SplitRows split = draw_made_rows(dataset.table.rows(), seed);
+  dataset.train = std::move(split.train);
+  dataset.valid = std::move(split.valid);
+  dataset.test = std::move(split.test);
 }
 
 }  // namespace l0gm

@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/splits.h"
 #include "data/table/table_dataset.h"
 
-// Shared by made tables: draws, effects, and the scores of a model that predicts the true probabilities.
+// Shared by made tables and texts: draws, effects, and the scores of a model that predicts the true probabilities.
 namespace l0gm {
 
 double probability_of(double logit);
@@ -24,7 +25,8 @@ int64_t zipf_rank(double uniform, int64_t count, double exponent);
 // The effect of a value of a field, a standard normal number: the same for every seed.
 double value_effect(uint64_t field, int64_t value);
 
-// Draws a split of 60 / 20 / 20 %.
+// A split of 60 / 20 / 20 %.
+SplitRows draw_made_rows(int64_t rows, uint64_t seed);
 void draw_made_split(TableDataset& dataset, uint64_t seed);
 
 }  // namespace l0gm

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "data/class_names.h"
 #include "encode/table/schema.h"
 #include "l0gm/error.h"
 
@@ -18,17 +17,6 @@ void refuse_missing_label(const TextTable& table, int64_t label_column, int64_t 
       fmt::format("data row {}: the label '{}' is missing (found '{}'). Fill it in or remove the row; if it is "
                   "meant as a class, give the class another name.",
                   row + 1, table.names()[static_cast<size_t>(label_column)], table.cell(row, label_column)));
-}
-
-void sort_classes(std::vector<std::string>& classes) {
-  std::sort(classes.begin(), classes.end());
-  const bool numbers = std::all_of(classes.begin(), classes.end(), [](const std::string& name) {
-    const auto value = parse_double(name);
-    return value && !std::isnan(*value);
-  });
-  if (!numbers) return;
-  std::stable_sort(classes.begin(), classes.end(),
-                   [](const std::string& a, const std::string& b) { return *parse_double(a) < *parse_double(b); });
 }
 
 }  // namespace
@@ -43,7 +31,7 @@ std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_
     seen.insert(label);
   }
   std::vector<std::string> classes(seen.begin(), seen.end());
-  sort_classes(classes);
+  sort_class_names(classes);
   return classes;
 }
 

@@ -19,72 +19,13 @@
 #include "data/table/adult.h"
 #include "data/table/fit.h"
 #include "data/table/perturb.h"
+#include "data/unused_options.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
 namespace {
 
 namespace fs = std::filesystem;
-
-// An option that has no effect is refused, not ignored. A number counts as set when it is not the default: a default that is
-// spelled out does no harm.
-template <class Number>
-void refuse_number(std::string_view key, Number value, Number standard, const std::string& reason) {
-  if (value == standard) return;
-  throw UserError(fmt::format("data.{} is {}, but {}. Remove data.{}.", key, value, reason, key));
-}
-
-void refuse_shares(const DataOptions& options, const std::string& reason) {
-  const SplitOptions standard;
-  refuse_number("split.valid", options.split.valid, standard.valid, reason);
-  refuse_number("split.test", options.split.test, standard.test, reason);
-}
-
-// Made data use data.rows and data.split.seed, but define their own split.
-void refuse_unused_numbers(const DataOptions& options, bool made) {
-  const std::string own_split = fmt::format("data.source = \"{}\" brings its own split", options.source);
-  refuse_shares(options, own_split);
-  if (made) return;
-  refuse_number("split.seed", options.split.seed, SplitOptions().seed, own_split + " (train.seed picks one)");
-  refuse_number("rows", options.rows, DataOptions().rows,
-                fmt::format("data.source = \"{}\" brings its own rows; only made datasets have as many as one asks for",
-                            options.source));
-}
-
-// Parts of an own table that are not drawn need no shares and no seed.
-void refuse_unused_numbers_of_own(const DataOptions& options) {
-  const SplitOptions standard;
-  refuse_number("rows", options.rows, DataOptions().rows,
-                "all rows of your files are read; only made datasets have as many as one asks for");
-  if (!options.split.column.empty()) {
-    const std::string reason = fmt::format("data.split.column = \"{}\" says which rows are held out", options.split.column);
-    refuse_shares(options, reason);
-    refuse_number("split.seed", options.split.seed, standard.seed, reason);
-  }
-  if (!options.valid.empty())
-    refuse_number("split.valid", options.split.valid, standard.valid, "data.valid names a file for these rows");
-  if (!options.test.empty())
-    refuse_number("split.test", options.split.test, standard.test, "data.test names a file for these rows");
-  if (!options.valid.empty() && !options.test.empty()) {
-    refuse_number("split.seed", options.split.seed, standard.seed, "data.valid and data.test name files, so nothing is drawn");
-  }
-}
-
-void refuse_own_options(const DataOptions& options, std::string_view label) {
-  const auto refuse = [&](std::string_view key, const std::string& value) {
-    if (value.empty()) return;
-    throw UserError(
-        fmt::format("data.{} is '{}', but data.source = \"{}\" brings its own. Remove data.{}, or set data.source to csv or tsv "
-                    "for your own table.",
-                    key, value, options.source, key));
-  };
-  refuse("train", options.train);
-  refuse("valid", options.valid);
-  refuse("test", options.test);
-  refuse("delimiter", options.delimiter);
-  refuse("split.column", options.split.column);
-  if (options.label != label) refuse("label", options.label);
-}
 
 // The position of each of the table's columns in a further file.
 std::vector<size_t> match_columns(const std::vector<std::string>& wanted, const std::vector<std::string>& found,
@@ -238,14 +179,18 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
   const CatalogueEntry& entry = catalogue_entry(options.source);
   if (entry.modality != "table")
     throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a table", entry.name, entry.modality));
+  if (!options.text.empty()) {
+    throw UserError(fmt::format("data.text is '{}', which makes {} a dataset of texts, and wanted is a table. Remove data.text.",
+                                options.text, entry.name));
+  }
   const std::string protocol = protocol_of(entry, options.protocol);
   if (entry.own) {
-    refuse_unused_numbers_of_own(options);
+    refuse_unused_with_files(options);
     return load_own(options);
   }
   const bool made = entry.files.empty();
-  refuse_own_options(options, entry.name == "adult" ? "income" : entry.name == "ctr-like" ? "click" : "label");
-  refuse_unused_numbers(options, made);
+  const std::string_view label = entry.name == "adult" ? "income" : entry.name == "ctr-like" ? "click" : "label";
+  refuse_unused_with_catalogue(options, made, label, "csv or tsv for your own table");
   if (!made) return load_adult(options.dir, protocol, seed);
   const auto row_seed = static_cast<uint64_t>(options.split.seed);
   if (entry.name == "messy-table") return make_messy_table(options.rows, row_seed);

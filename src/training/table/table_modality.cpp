@@ -39,7 +39,7 @@ DataReport truth_of(const TableDataset& data) {
 
 }  // namespace
 
-bool TableModality::reads(const DataOptions& data) const { return is_catalogued(data.source, name()); }
+bool TableModality::reads(const DataOptions& data) const { return data.text.empty() && is_catalogued(data.source, name()); }
 
 std::vector<std::string> TableModality::models() const { return table_model_names(); }
 

@@ -10,7 +10,10 @@
 
 namespace l0gm {
 
-// Lines of a text file, plain or compressed, in blocks: for files of numbers that are too large to go through a table of text.
+// Lines of a file, plain or compressed, whatever their bytes: for files that are too large to go through a table of text, or that
+// are not csv.
+//   LineReader reader(path);
+//   for (std::string_view line; reader.next(line);) …
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path);
@@ -27,10 +30,5 @@ class LineReader {
   int64_t line_ = 0;
   bool ended_ = false;
 };
-
-// A line of numbers separated by commas, blanks around them allowed. False if a cell is not a finite number; `column` (from 0) is
-// then that cell.
-bool parse_numbers(std::string_view line, std::vector<float>& numbers, size_t& column);
-bool parse_pair(std::string_view line, int64_t& first, int64_t& second);
 
 }  // namespace l0gm

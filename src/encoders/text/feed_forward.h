@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "encoders/text/layer_pass.h"
+#include "encoders/text/linear_map.h"
+#include "encoders/text/transformer_config.h"
+
+namespace l0gm {
+
+// The second half of a layer: each state by itself through a wide hidden layer.
+class FeedForward : public torch::nn::Module {
+ public:
+  FeedForward(int64_t hidden, int64_t intermediate, Activation activation);
+  torch::Tensor forward(const torch::Tensor& x, torch::Dtype compute) const;
+  std::shared_ptr<LinearMap> in, out;
+  Activation activation() const { return activation_; }
+
+ private:
+  Activation activation_;
+};
+
+}  // namespace l0gm

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "encoders/encoder.h"
+#include "encoders/text/options.h"
+#include "encoders/text/transformer.h"
+
+namespace l0gm {
+
+// A Transformer as the encoder of texts: the interface is the mean of a text's states, or the state of its first token.
+//   unit = dimension   a dimension of the interface
+//   unit = group       a block of dimensions (encoder.blocks)
+//   unit = fine        a dimension of the token states that enter the last layer, in a block of positions: 0-63, 64-127, 128-255,
+//                      256 and beyond; and a dimension of the interface
+// The interface follows a layer norm, which reads all dimensions: closed ones are computed all the same, and narrow() refuses.
+class TextEncoder : public Encoder {
+ public:
+  TextEncoder(std::shared_ptr<Transformer> transformer, const EncoderOptions& options);
+
+  torch::Tensor forward(const Batch& batch, GatePass& pass) override;
+  int64_t width() const override { return transformer_->config().hidden; }
+  InterfaceUnits units(UnitKind kind, Attach attach) const override;
+  std::vector<int64_t> parameters_of_dimension() const override;
+  int64_t shared_parameters() const override;
+  std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
+
+  std::map<std::string, double> rate_of_parameters() const override;
+  std::map<std::string, torch::Tensor> learned_buffers() const override;
+  // The interface before and after scaling, which a frozen encoder's has.
+  torch::Tensor unscaled(const TextBatch& batch, GatePass& pass);
+  torch::Tensor scaled(const torch::Tensor& features) const;
+  void scale_interface(const torch::Tensor& mean, const torch::Tensor& factor);  // [width] each; frozen encoders only
+
+  const TransformerConfig& config() const { return transformer_->config(); }
+  Transformer& transformer() { return *transformer_; }
+  const Transformer& transformer() const { return *transformer_; }
+  Pooling pooling() const { return pooling_; }
+  // Matrix products in another precision than the weights' (bfloat16, float16); states, norms and pooling keep the weights'.
+  void compute_in(torch::Dtype type) { compute_ = type; }
+  // How deep each parameter lies, by its name below the encoder: 0 for embeddings, i for layer i, counted from 1.
+  std::map<std::string, int64_t> depth_of_parameters() const;
+  // The vectors that the encoder reads for these tokens, for perturbed inputs (TextBatch::word_vectors).
+  torch::Tensor word_vectors(const torch::Tensor& tokens) const;
+
+ private:
+  torch::Tensor pooled(const torch::Tensor& states, const TextBatch& batch) const;
+  std::shared_ptr<Transformer> transformer_;
+  Pooling pooling_;
+  int64_t blocks_;
+  double layer_decay_;
+  torch::Tensor feature_mean_, feature_factor_;  // of a frozen encoder; else undefined
+  std::optional<torch::Dtype> compute_;
+  std::shared_ptr<GateSite> token_site_;  // fine units: what enters the last layer
+};
+
+}  // namespace l0gm
