@@ -1,11 +1,9 @@
 #include "model/text_model.h"
 
 #include <ATen/Context.h>
-#include <fmt/format.h>
 
 #include "heads/deep.h"
 #include "heads/sum.h"
-#include "l0gm/error.h"
 
 namespace l0gm {
 
@@ -13,10 +11,7 @@ std::vector<std::string> text_model_names() { return {"transformer", "pretrained
 
 std::shared_ptr<Model> make_text_model(const TransformerConfig& config, const TextFacts& facts, const ModelOptions& options,
                                        const EncoderOptions& encoder, const GateOptions& gate, uint64_t seed) {
-  if (encoder.tokens() > config.longest_text()) {
-    throw UserError(fmt::format("encoder.max_tokens is {}, and the encoder has positions for {} tokens", encoder.tokens(),
-                                config.longest_text()));
-  }
+  longest_input(config, encoder);  // refuses more tokens than positions before anything is made
   at::manual_seed(seed);
   auto transformer = std::make_shared<Transformer>(config);
   transformer->draw_weights();

@@ -99,5 +99,13 @@ TEST(GatePass, DropoutDependsOnExampleStepAndPlaceOnly) {
   EXPECT_TRUE(at::equal(GatePass(annealing, 3, 1, ids(0, 6)).dropout(transposed, 0.5, 1), whole));
 }
 
+TEST(GatePass, KeysOfDropoutTellSeedsStepsAndPlacesApart) {
+  const uint64_t key = GatePass(annealing, 3, 1, ids(0, 6)).dropout_key(1);
+  EXPECT_EQ(GatePass(annealing, 3, 1, ids(2, 4)).dropout_key(1), key);
+  EXPECT_NE(GatePass(annealing, 4, 1, ids(0, 6)).dropout_key(1), key);
+  EXPECT_NE(GatePass(annealing, 3, 2, ids(0, 6)).dropout_key(1), key);
+  EXPECT_NE(GatePass(annealing, 3, 1, ids(0, 6)).dropout_key(2), key);
+}
+
 }  // namespace
 }  // namespace l0gm

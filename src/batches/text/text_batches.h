@@ -19,7 +19,7 @@ SequenceRows make_sequence_rows(std::vector<int64_t> lengths, torch::Device devi
 
 // Which texts each training step reads: every epoch all of them once, in batches of similar length, so that a step's attention
 // wastes little. Texts are shuffled, sorted by length within chunks of some batches, and the batches shuffled again. A pure
-// function of seed, epoch and index: a resumed run reads on where it stopped.
+// function of seed, epoch and index: a resumed run reads on where it stopped. For one thread: it keeps the last epoch's order.
 class LengthOrder {
  public:
   struct Settings {

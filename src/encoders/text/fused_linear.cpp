@@ -7,6 +7,9 @@ namespace l0gm {
 
 namespace {
 
+// Laying out a weight costs as much as using it for some hundred rows: single texts are faster without.
+constexpr int64_t fewest_rows = 768;
+
 using Operation = std::optional<c10::OperatorHandle>;
 
 // LibTorch's operations around oneDNN have no C++ functions of their own.
@@ -38,8 +41,8 @@ torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const 
 }  // namespace
 
 bool FusedLinear::serves(const torch::Tensor& x, torch::Dtype compute) {
-  return !at::GradMode::is_enabled() && x.is_cpu() && x.scalar_type() == torch::kFloat32 && compute == torch::kFloat32 &&
-         at::globalContext().userEnabledMkldnn() && operations().complete();
+  return !at::GradMode::is_enabled() && x.size(0) >= fewest_rows && x.is_cpu() && x.scalar_type() == torch::kFloat32 &&
+         compute == torch::kFloat32 && at::globalContext().userEnabledMkldnn() && operations().complete();
 }
 
 FusedLinear::FusedLinear(const LinearMap& map, int64_t rows)

@@ -13,7 +13,8 @@ namespace l0gm {
 // blocks of rows, and what follows the product is done while its result is in the cache.
 class FusedLinear {
  public:
-  // Whether it computes what LinearMap would: float32 on the processor, no gradient wanted, and LibTorch has oneDNN.
+  // Whether it computes what LinearMap would, and faster: many rows of float32 on the processor, no gradient wanted, and LibTorch
+  // has oneDNN.
   static bool serves(const torch::Tensor& x, torch::Dtype compute);
 
   // `rows`: of each call, roughly; the layout is chosen for them.

@@ -30,8 +30,7 @@ struct EncoderOptions {
   int64_t ffn = 512;
   int64_t vocabulary = 16000;
 
-  static constexpr int64_t longest_text = 512, longest_text_from_scratch = 256;
-  int64_t tokens() const { return max_tokens.value_or(path.empty() ? longest_text_from_scratch : longest_text); }
+  static constexpr int64_t longest_text = 512, longest_text_from_scratch = 256;  // where max_tokens is unset
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -41,7 +40,9 @@ struct EncoderOptions {
         .read_by("model.name = pretrained");
     v("pooling", pooling, "the interface: the mean over all tokens of a text, or the state of its first token");
     v("layers", layers, "only the encoder's first layers are kept; 0: all", between(0, 256)).read_by("model.name = pretrained");
-    v("max_tokens", max_tokens, "texts are cut to so many tokens, special ones included; unset: 512, from scratch 256",
+    v("max_tokens", max_tokens,
+      "texts are cut to so many tokens, special ones included; unset: 512 or as many as the encoder has positions for, from "
+      "scratch 256",
       between(2, 65536));
     v("frozen", frozen, "the encoder stays as it was read, and only gate and head are trained: texts are encoded once")
         .read_by("model.name = pretrained");

@@ -4,6 +4,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "encoders/text/sequence_attention.h"
 
@@ -49,6 +50,7 @@ torch::Tensor cuda_attention(const torch::Tensor& q, const torch::Tensor& k, con
                              const SequenceRows& keys, double scale, const AttentionDropout& dropout) {
   if (dropout.share > 0) {
     at::Generator generator = at::globalContext().defaultGenerator(q.device());
+    const std::lock_guard<std::mutex> lock(generator.mutex());
     generator.set_current_seed(dropout.pass->dropout_key(dropout.place));
   }
   if (fused_type(q.scalar_type())) {

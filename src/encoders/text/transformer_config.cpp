@@ -302,6 +302,15 @@ Json to_json(const TransformerConfig& config) {
   return json;
 }
 
+int64_t longest_input(const TransformerConfig& config, const EncoderOptions& options) {
+  const int64_t most = config.longest_text();
+  if (options.max_tokens.value_or(0) > most) {
+    throw UserError(
+        fmt::format("encoder.max_tokens is {}, and the encoder has positions for {} tokens", *options.max_tokens, most));
+  }
+  return options.max_tokens.value_or(std::min(most, EncoderOptions::longest_text));
+}
+
 TransformerConfig transformer_from_scratch(const EncoderOptions& options, int64_t vocabulary) {
   if (options.width % options.heads != 0) {
     throw UserError(
@@ -313,7 +322,7 @@ TransformerConfig transformer_from_scratch(const EncoderOptions& options, int64_
   config.layers = options.depth;
   config.heads = options.heads;
   config.intermediate = options.ffn;
-  config.positions = options.tokens();
+  config.positions = options.max_tokens.value_or(EncoderOptions::longest_text_from_scratch);
   config.token_types = 1;
   config.hidden_dropout = options.dropout.value_or(0.1);
   config.attention_dropout = options.attention_dropout.value_or(0.1);

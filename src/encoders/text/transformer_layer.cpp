@@ -27,7 +27,8 @@ torch::Tensor TransformerLayer::forward(const torch::Tensor& x, const LayerPass&
   torch::Tensor ids;
   if (pass.training()) ids = first_only ? pass.token_ids.index_select(0, pass.batch.first) : pass.token_ids;
   const auto dropped = [&](const torch::Tensor& y, DropoutPlace place) {
-    return ids.defined() ? pass.pass.dropout(y, dropout_, dropout_place(place, layer_), ids) : y;
+    // In the precision of the states, for which there is a kernel that keeps no mask.
+    return ids.defined() ? pass.pass.dropout(y.to(x.scalar_type()), dropout_, dropout_place(place, layer_), ids) : y;
   };
   const torch::Tensor read = first_only ? x.index_select(0, pass.batch.first) : x;
   if (!ids.defined() && FusedLinear::serves(x, pass.compute))

@@ -80,12 +80,12 @@ TEST(PackedAttention, DropoutKeepsTheMean) {
   const SequenceRows rows = make_sequence_rows(lengths, torch::kCPU);
   const torch::Tensor plain = packed_attention(x.q(), x.k(), x.v(), rows, rows, scale, {});
   torch::Tensor sum = at::zeros_like(plain);
-  constexpr int64_t draws = 4000;
+  constexpr int64_t draws = 600;
   for (int64_t step = 0; step < draws; ++step) {
     const GatePass pass({}, 1, step, {});
     sum += packed_attention(x.q(), x.k(), x.v(), rows, rows, scale, {1.0 / 3, &pass, 0, at::arange(total, torch::kInt64)});
   }
-  EXPECT_LT(largest_difference(sum / draws, plain), 0.15);
+  EXPECT_LT(largest_difference(sum / draws, plain), 0.35);
   const GatePass pass({}, 1, 0, {});
   EXPECT_GT(largest_difference(packed_attention(x.q(), x.k(), x.v(), rows, rows, scale,
                                                 {1.0 / 3, &pass, 0, at::arange(total, torch::kInt64)}),

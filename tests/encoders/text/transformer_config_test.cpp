@@ -125,6 +125,21 @@ TEST(TransformerConfig, OptionsChangeLayersAndDropout) {
   EXPECT_EQ(config.attention_dropout, 0.2);
 }
 
+TEST(TransformerConfig, TextsAreCutToThePositions) {
+  Json json = bert();
+  const auto longest = [&](int64_t positions, std::optional<int64_t> asked) {
+    json["max_position_embeddings"] = positions;
+    EncoderOptions options;
+    options.max_tokens = asked;
+    return longest_input(parse_transformer_config(json, "config.json"), options);
+  };
+  EXPECT_EQ(longest(512, {}), 512);
+  EXPECT_EQ(longest(2048, {}), 512);
+  EXPECT_EQ(longest(2048, 1000), 1000);
+  EXPECT_EQ(longest(128, {}), 128);
+  EXPECT_THROW(longest(128, 129), UserError);
+}
+
 TEST(TransformerConfig, FromScratchHeadsMustDivideTheWidth) {
   EncoderOptions options;
   options.heads = 3;
