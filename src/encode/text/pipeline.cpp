@@ -18,6 +18,17 @@ void check_size(size_t bytes) {
   if (bytes > most_text) throw UserError(fmt::format("a text has {} bytes; at most {} are read: split it", bytes, most_text));
 }
 
+// A text that cannot be encoded leaves nothing behind.
+template <class Work>
+void ids_stay_whole(std::vector<int32_t>& ids, size_t begin, Work work) {
+  try {
+    work();
+  } catch (...) {
+    ids.resize(begin);
+    throw;
+  }
+}
+
 }  // namespace
 
 Pipeline::Borrowed::Borrowed(const Pipeline& owner) : owner_(owner) {
@@ -73,9 +84,11 @@ EncodedText Pipeline::encode(std::string_view utf8, int64_t max_tokens, std::vec
   const std::string_view text = repair_utf8(utf8, (*workspace).repaired, result.invalid_bytes);
   ids.insert(ids.end(), parts_.before.begin(), parts_.before.end());
   IdSink sink(*parts_.model, *workspace, ids, most);
-  plain_added_.split(
-      text, [&](std::string_view part) { return encode_part({part, part.data() == text.data()}, *workspace, sink); },
-      [&](int32_t id) { return sink.id(id); });
+  ids_stay_whole(ids, begin, [&] {
+    plain_added_.split(
+        text, [&](std::string_view part) { return encode_part({part, part.data() == text.data()}, *workspace, sink); },
+        [&](int32_t id) { return sink.id(id); });
+  });
   if (ids.size() > most) {
     result.truncated = true;
     ids.resize(most);
