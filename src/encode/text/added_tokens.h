@@ -23,7 +23,7 @@ struct AddedToken {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  explicit AddedTokens(std::vector<AddedToken> tokens);  // contents distinct and not empty
+  explicit AddedTokens(std::vector<AddedToken> tokens);  // contents not empty; of equal ones the first counts
   bool empty() const { return tokens_.empty(); }
 
   // Parts and ids in the order of the text; stops when one of the two returns false, and returns that.

@@ -39,19 +39,23 @@ class BertScanner::Writer {
 
 BertScanner::BertScanner(const BertNormalizerOptions& options, int64_t longest_word)
     : options_(options), longest_bytes_(static_cast<size_t>(longest_word) * 4 + 1) {
-  std::map<std::vector<uint16_t>, uint16_t> seen;
-  std::vector<uint16_t> block(256);
+  const auto is_hangul = [](char32_t code) { return code >= 0xAC00 && code < 0xD7A4; };
   std::vector<bool> changes(Unicode::codes);
   for (const char32_t code : unicode().changed()) changes[code] = true;
+  std::map<uint32_t, uint16_t> plain_blocks;  // blocks of which every code point stays or goes as a whole
   for (char32_t first = 0; first < Unicode::codes; first += 256) {
-    for (char32_t i = 0; i < 256; ++i) {
-      const char32_t code = first + i;
-      const bool is_hangul = code >= 0xAC00 && code < 0xD7A4;
-      block[i] = changes[code] || is_hangul ? make_action(code) : static_cast<uint16_t>(plain_action(code));
+    bool is_plain = true;
+    for (char32_t code = first; code < first + 256; ++code) is_plain = is_plain && !changes[code] && !is_hangul(code);
+    const auto number = static_cast<uint16_t>(actions_.size() / 256);
+    if (is_plain) {
+      const auto [found, is_new] = plain_blocks.try_emplace(unicode().block_kind(first), number);
+      blocks_[first >> 8] = found->second;
+      if (!is_new) continue;
     }
-    const auto [found, is_new] = seen.try_emplace(block, static_cast<uint16_t>(seen.size()));
-    if (is_new) actions_.insert(actions_.end(), block.begin(), block.end());
-    blocks_[first >> 8] = found->second;
+    blocks_[first >> 8] = number;
+    for (char32_t code = first; code < first + 256; ++code) {
+      actions_.push_back(changes[code] || is_hangul(code) ? make_action(code) : static_cast<uint16_t>(plain_action(code)));
+    }
   }
   for (char32_t code = 0; code < 256; ++code) {
     AsciiEntry& entry = ascii_[code];

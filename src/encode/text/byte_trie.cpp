@@ -16,7 +16,8 @@ ByteTrie::ByteTrie(std::vector<std::pair<std::string_view, int32_t>> words) : no
   for (size_t next = 0; next < waiting.size(); ++next) {
     const auto [node, first, end, depth] = waiting[next];
     size_t begin = first;
-    if (begin < end && words[begin].first.size() == depth) nodes_[node].value = words[begin++].second;
+    if (begin < end && words[begin].first.size() == depth) nodes_[node].value = words[begin].second;
+    while (begin < end && words[begin].first.size() == depth) ++begin;
     nodes_[node].first_child = static_cast<uint32_t>(nodes_.size());
     while (begin < end) {
       const char label = words[begin].first[depth];

@@ -19,7 +19,8 @@ class ByteTrie {
   };
 
   ByteTrie() : ByteTrie(std::vector<std::pair<std::string_view, int32_t>>()) {}
-  explicit ByteTrie(std::vector<std::pair<std::string_view, int32_t>> words);  // distinct and not empty
+  explicit ByteTrie(std::vector<std::pair<std::string_view, int32_t>>
+                        words);  // not empty; of equal texts the one with the smallest value counts
 
   // Calls found(length, value) for each word that `text` begins with, the shortest first.
   template <class Found>

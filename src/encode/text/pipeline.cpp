@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/hash.h"
@@ -9,6 +10,26 @@
 #include "l0gm/error.h"
 
 namespace l0gm {
+namespace {
+
+// Places in a text are 32-bit numbers.
+void check_size(size_t bytes) {
+  constexpr size_t most_text = size_t{1} << 29;
+  if (bytes > most_text) throw UserError(fmt::format("a text has {} bytes; at most {} are read: split it", bytes, most_text));
+}
+
+// A text that cannot be encoded leaves nothing behind.
+template <class Work>
+void ids_stay_whole(std::vector<int32_t>& ids, size_t begin, Work work) {
+  try {
+    work();
+  } catch (...) {
+    ids.resize(begin);
+    throw;
+  }
+}
+
+}  // namespace
 
 Pipeline::Borrowed::Borrowed(const Pipeline& owner) : owner_(owner) {
   {
@@ -40,12 +61,15 @@ Pipeline::Pipeline(TokenizerParts parts) : parts_(std::move(parts)), sha256_(l0g
     if (parts_.normalizer) parts_.normalizer->apply(normal);
     if (!looked_for.content.empty()) normalized.push_back(std::move(looked_for));
   }
+  // Where two look alike once they are normalised, a special one counts.
+  std::stable_partition(normalized.begin(), normalized.end(), [](const AddedToken& token) { return token.special; });
   plain_added_ = AddedTokens(std::move(plain));
   normalized_added_ = AddedTokens(std::move(normalized));
   if (parts_.bert && normalized_added_.empty()) scanner_.emplace(*parts_.bert, parts_.longest_word);
 }
 
 EncodedText Pipeline::encode(std::string_view utf8, int64_t max_tokens, std::vector<int32_t>& ids) const {
+  check_size(utf8.size());
   const size_t begin = ids.size(), around = parts_.before.size() + parts_.after.size();
   size_t most = std::numeric_limits<size_t>::max();
   if (max_tokens != 0) {
@@ -60,9 +84,11 @@ EncodedText Pipeline::encode(std::string_view utf8, int64_t max_tokens, std::vec
   const std::string_view text = repair_utf8(utf8, (*workspace).repaired, result.invalid_bytes);
   ids.insert(ids.end(), parts_.before.begin(), parts_.before.end());
   IdSink sink(*parts_.model, *workspace, ids, most);
-  plain_added_.split(
-      text, [&](std::string_view part) { return encode_part({part, part.data() == text.data()}, *workspace, sink); },
-      [&](int32_t id) { return sink.id(id); });
+  ids_stay_whole(ids, begin, [&] {
+    plain_added_.split(
+        text, [&](std::string_view part) { return encode_part({part, part.data() == text.data()}, *workspace, sink); },
+        [&](int32_t id) { return sink.id(id); });
+  });
   if (ids.size() > most) {
     result.truncated = true;
     ids.resize(most);
@@ -84,6 +110,7 @@ bool Pipeline::encode_by_steps(TextPiece part, Workspace& workspace, IdSink& sin
     workspace.normal.assign(part.text);
     NormalText normal{workspace.normal, workspace.scratch};
     parts_.normalizer->apply(normal);
+    check_size(workspace.normal.size());
     part = {workspace.normal, part.starts_text && normal.starts_text};
   }
   const auto take_word = [&](TextPiece word) { return sink.word(word.text); };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/json_checks.h"
 #include "encode/text/pipeline.h"
@@ -28,6 +29,7 @@ std::vector<AddedToken> read_added(const Json& json, const std::string& where, T
   if (!json.is_array()) refuse(where, fmt::format("'added_tokens' is {}, wanted an array", json.type_name()));
   const auto model_size = static_cast<int32_t>(ids.size());
   int32_t highest = -1;
+  std::unordered_set<std::string> seen;
   for (const Json& item : json) {
     AddedToken token;
     token.content = json_checks::text(item, where, "content");
@@ -38,8 +40,7 @@ std::vector<AddedToken> read_added(const Json& json, const std::string& where, T
     token.id = known->second;
     if (given != token.id)
       refuse(where, fmt::format("the added token '{}' has the id {}, by its place it is {}", token.content, given, token.id));
-    if (std::any_of(result.begin(), result.end(), [&](const AddedToken& other) { return other.content == token.content; }))
-      refuse(where, fmt::format("the added token '{}' is there twice", token.content));
+    if (!seen.insert(token.content).second) refuse(where, fmt::format("the added token '{}' is there twice", token.content));
     highest = std::max(highest, token.id);
     token.special = tokenizer_json::flag_or(item, where, "special", false);
     token.normalized = tokenizer_json::flag_or(item, where, "normalized", !token.special);

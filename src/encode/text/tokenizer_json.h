@@ -19,7 +19,7 @@ namespace l0gm::tokenizer_json {
 using Json = nlohmann::json;
 using Vocabulary = std::vector<std::pair<std::string, int32_t>>;
 
-constexpr size_t most_bytes = size_t{1} << 28, most_tokens = size_t{1} << 22, longest_token = 512;
+constexpr size_t most_bytes = size_t{1} << 26, most_tokens = size_t{1} << 22, longest_token = 512;
 constexpr int most_nesting = 24;
 
 [[noreturn]] void refuse(std::string_view where, std::string_view what);

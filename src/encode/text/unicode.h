@@ -52,6 +52,10 @@ class Unicode {
   bool has(char32_t code, CodeFlag flag) const { return (properties(code) & static_cast<uint32_t>(flag)) != 0; }
   uint32_t properties(char32_t code) const { return kinds_[property_blocks_.at(code)]; }
   ClusterKind cluster(char32_t code) const { return static_cast<ClusterKind>(properties(code) & 15); }
+  // Equal for two blocks of 256 code points that have equal properties and combining classes.
+  uint32_t block_kind(char32_t code) const {
+    return uint32_t{property_blocks_.block[code >> 8]} << 16 | class_blocks_.block[code >> 8];
+  }
   uint8_t combining_class(char32_t code) const { return class_blocks_.at(code); }
   // Empty: the code point itself. Hangul syllables are decomposed as well.
   std::u32string lower(char32_t code) const;
