@@ -24,6 +24,7 @@ nlohmann::json about_gate(const Run& run, const GatePass* examples) {
   const auto sites = run.model->sites();
   if (sites.empty()) return {{"unit", "none"}};
   const GateOptions& gate = run.config.gate;
+  const nlohmann::json summary = run.folder.read_json(run.folder.summary());
   const GateFigures figures = gate_figures(sites, run.gate_state, examples);
   return {{"unit", name_of_enum(run.model->unit())},
           {"logits", name_of_enum(gate.logits)},
@@ -32,7 +33,9 @@ nlohmann::json about_gate(const Run& run, const GatePass* examples) {
           {"units", figures.units},
           {"open_units", figures.open_units},
           {"ever_open_units", figures.ever_open_units},
-          {"active_fraction", figures.active_fraction}};
+          {"active_fraction", figures.active_fraction},
+          {"projected_units", summary.value("projected_units", int64_t{0})},
+          {"converged", summary.value("converged", true)}};
 }
 
 }  // namespace l0gm
