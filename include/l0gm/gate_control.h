@@ -77,10 +77,10 @@ class GateControl {
   ControlPlan plan_;
   double rate_;
   double total_cost_ = 0;
-  double price_ = 0;                       // mu
-  double ramp_ = 0;                        // of the last step
-  bool picked_ = false;                    // static: the mask has been chosen
-  std::vector<torch::Tensor> scores_;      // static: per site
+  double price_ = 0;                              // mu
+  double ramp_ = 0;                               // of the last step
+  bool picked_ = false;                           // static: the mask has been chosen
+  std::vector<torch::Tensor> scores_;             // static: per site
   std::unique_ptr<GateCompetition> competition_;  // target and top-k
 };
 

@@ -81,8 +81,10 @@ std::string gate(const Json& about, const std::string& columns, bool folded) {
         count(about, "open_dimensions"), count(about, "dimensions"), count(about, "parameters_open"),
         count(about, "parameters_dense"), folded ? " before folding" : "");
     if (!gate.value("converged", true)) {
-      text += fmt::format(" **The gates had not converged**: fixing them changed {} units, so which are open was settled by their order, not by training.",
-                          count(gate, "projected_units"));
+      text += fmt::format(
+          " **The gates had not converged**: fixing them changed {} units, so which are open was settled by their order, not by "
+          "training.",
+          count(gate, "projected_units"));
     }
   }
   return text + (closed.empty() ? fmt::format(" All {} are read.\n", columns)

@@ -52,9 +52,9 @@ std::string names_of(const std::vector<OpenInput>& inputs, bool with_dimensions)
 std::string describe_gates(const Evaluation& e) {
   const GateReport& g = *e.gates;
   std::string text =
-      fmt::format("  gate        {} of {} units open ({}), {} projected, {} of {} parameters remain, rule {}{}\n", with_thousands(g.open_units),
-                  with_thousands(g.units), percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
-                  with_thousands(g.parameters),
+      fmt::format("  gate        {} of {} units open ({}), {} projected, {} of {} parameters remain, rule {}{}\n",
+                  with_thousands(g.open_units), with_thousands(g.units), percent(g.active_fraction),
+                  e.facts ? with_thousands(e.facts->projected_units) : "-", with_thousands(g.parameters),
                   with_thousands(g.parameters_dense), g.test_rule, e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;

@@ -10,12 +10,12 @@ namespace l0gm {
 
 namespace {
 
-constexpr double prices = 200;         // the price is set about this often while annealing
-constexpr double gain = 3;             // how much less than the target is wanted while more is open
-constexpr double least_slope = 0.02;   // a gate that is hardly ever between open and closed says little: its worth shrinks
-constexpr double full_speed = 0.2;     // of the median distance from the price: units beyond it move at full speed
-constexpr double largest_logit = 4;    // P(open) there is below .06 or above .99: further away a gate would not come back in time
-constexpr int64_t points = 8;          // of the quadrature of E[z]
+constexpr double prices = 200;        // the price is set about this often while annealing
+constexpr double gain = 3;            // how much less than the target is wanted while more is open
+constexpr double least_slope = 0.02;  // a gate that is hardly ever between open and closed says little: its worth shrinks
+constexpr double full_speed = 0.2;    // of the median distance from the price: units beyond it move at full speed
+constexpr double largest_logit = 4;   // P(open) there is below .06 or above .99: further away a gate would not come back in time
+constexpr int64_t points = 8;         // of the quadrature of E[z]
 
 // The noise at which a gate is (k + 1/2) / points open, at tau = 1: [points], or [points, 1, 1].
 torch::Tensor edges_of(const GateOptions& options, const torch::Tensor& like) {

@@ -9,9 +9,9 @@
 namespace l0gm {
 
 // Moves logits towards a share of the cost that may stay open. A unit's worth is the rise of the task's loss per unit of cost if
-// its gate opened less; the price is the worth at which just the wanted share is worth it. Logits above the price rise, the others
-// fall, all at about the same speed whatever the scale of the loss, so that the number of annealing steps alone decides how far
-// they come.
+// its gate opened less; the price is the worth at which just the wanted share is worth it. Logits above the price rise, the
+// others fall, all at about the same speed whatever the scale of the loss, so that the number of annealing steps alone decides
+// how far they come.
 //   competition.follow(i, record, state);             // each step and site, with the gradients of the task and the price
 //   const double price = competition.move(state, 0.3); // 30 % of the cost may be open
 class GateCompetition {
@@ -24,7 +24,7 @@ class GateCompetition {
   // Moves the logits by one step; returns the price, per unit of cost.
   double move(const GateState& state, double wanted_share);
 
-  double open_share() const { return open_share_; }                                 // of the cost, by the test rule, when last looked at
+  double open_share() const { return open_share_; }  // of the cost, by the test rule, when last looked at
   const torch::Tensor& open_share_of_units(size_t site) const { return shares_[site]; }  // instance logits: of the examples
   std::map<std::string, torch::Tensor> memory() const;
   void restore(const std::map<std::string, torch::Tensor>& memory);

@@ -20,7 +20,7 @@ constexpr double converged_fraction = 0.05, converged_units = 2;  // of the unit
 constexpr double travel = 30;                                     // logits: what they may move while annealing, all in all
 constexpr double slowest = 0.05, fastest = 1;                     // logits per step
 constexpr int64_t fewest_annealing_steps = 10;
-constexpr double cost_tolerance = 1e-9;                           // costs are sums of rounded shares
+constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
 
 std::vector<double> to_vector(const torch::Tensor& tensor) {
   const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
@@ -101,13 +101,15 @@ std::string GateControl::obstacle() const {
   const double needed = 2 * std::abs(start - sites_[0]->gate->open_logit(0.5));  // there, and the same beyond
   const double reach = rate_ * static_cast<double>(plan_.annealing_steps);
   if (plan_.annealing_steps < fewest_annealing_steps) {
-    return fmt::format("{} steps of annealing are too few for gates to learn which units matter: they need {}, better 100", plan_.annealing_steps,
-                       fewest_annealing_steps);
+    return fmt::format("{} steps of annealing are too few for gates to learn which units matter: they need {}, better 100",
+                       plan_.annealing_steps, fewest_annealing_steps);
   }
   if (reach < needed) {
-    return fmt::format("{} steps of annealing at a gate learning rate of {} move a logit by at most {:.2g}, and closing a unit takes about {:.2g}: "
-                       "{:.2g} or more would do",
-                       plan_.annealing_steps, rate_, reach, needed, learning_rate(plan_.annealing_steps));
+    return fmt::format(
+        "{} steps of annealing at a gate learning rate of {} move a logit by at most {:.2g}, and closing a unit takes about "
+        "{:.2g}: "
+        "{:.2g} or more would do",
+        plan_.annealing_steps, rate_, reach, needed, learning_rate(plan_.annealing_steps));
   }
   return "";
 }
@@ -267,7 +269,8 @@ Hardening GateControl::harden(const GateState& state) {
     ranking.push_back(sites_[i]->gate->logits());
     const torch::Tensor cost = sites_[i]->gate->cost().to(torch::kCPU, torch::kFloat64);
     const bool instance = project && sites_[i]->gate->has_instance_logits();
-    weight.push_back(instance ? cost * competition_->open_share_of_units(i).to(torch::kCPU, torch::kFloat64).clamp_min(1e-3) : cost);
+    weight.push_back(instance ? cost * competition_->open_share_of_units(i).to(torch::kCPU, torch::kFloat64).clamp_min(1e-3)
+                              : cost);
   }
   if (project) masks = choose(ranking, weight);
   for (size_t i = 0; i < sites_.size(); ++i) {

@@ -113,7 +113,8 @@ Model::ParameterGroups Model::parameter_groups() const {
   const std::map<std::string, double> rates = encoder_->rate_of_parameters();
   for (const auto& item : encoder_->named_parameters()) {
     const auto rate = rates.find(item.key());
-    if (item.value().requires_grad()) groups.encoder[rate == rates.end() ? 1 : rate->second]["encoder." + item.key()] = item.value();
+    if (item.value().requires_grad())
+      groups.encoder[rate == rates.end() ? 1 : rate->second]["encoder." + item.key()] = item.value();
   }
   add_parameters(groups.head, "head", *head_);
   std::vector<torch::Tensor> maps;

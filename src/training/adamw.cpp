@@ -48,8 +48,8 @@ torch::Tensor AdamW::step(double lr_factor, double clip) {
     }
     if (parameters.empty()) continue;
     at::_foreach_add_(steps, 1);
-    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.constant ? group.lr : group.lr * lr_factor, beta1, beta2, group.weight_decay,
-                      epsilon,
+    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.constant ? group.lr : group.lr * lr_factor, beta1, beta2,
+                      group.weight_decay, epsilon,
                       /*amsgrad=*/false, /*maximize=*/false);
   }
   return norm;

@@ -63,7 +63,10 @@ struct TrainOptions {
     v("epochs", epochs, "passes over the training rows", between(1, 1000000));
     v("batch", batch, "rows of one step", between(1, 10000000));
     v("lr", lr, "learning rate (AdamW)", above(0));
-    v("gate_lr", gate_lr, "learning rate of the gate logits, the same at every step and without weight decay; unset: from the number of annealing steps", above(0));
+    v("gate_lr", gate_lr,
+      "learning rate of the gate logits, the same at every step and without weight decay; unset: from the number of annealing "
+      "steps",
+      above(0));
     v("head_lr", head_lr, "learning rate of the head; unset: as `lr`", above(0));
     v("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
     v("clip", clip, "largest norm of the gradient; 0: no clipping", at_least(0));

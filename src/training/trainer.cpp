@@ -24,7 +24,8 @@ constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer
 std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& options, double gate_lr) {
   Model::ParameterGroups groups = model.parameter_groups();
   std::vector<AdamW::Group> all;
-  for (auto& [share, parameters] : groups.encoder) all.push_back({options.lr * share, options.weight_decay, std::move(parameters)});
+  for (auto& [share, parameters] : groups.encoder)
+    all.push_back({options.lr * share, options.weight_decay, std::move(parameters)});
   all.push_back({options.head_lr.value_or(options.lr), options.weight_decay, std::move(groups.head)});
   all.push_back({gate_lr, 0, std::move(groups.logits), /*constant=*/true});
   return all;
@@ -63,9 +64,10 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
                                 steps_, config.schedule.anneal_until));
   }
   if (const std::string obstacle = control_.obstacle(); !obstacle.empty()) {
-    log_warning(fmt::format("these gates cannot converge: {}. Train longer (train.epochs), fix the gates later "
-                            "(schedule.anneal_until), or leave out train.gate_lr.",
-                            obstacle));
+    log_warning(
+        fmt::format("these gates cannot converge: {}. Train longer (train.epochs), fix the gates later "
+                    "(schedule.anneal_until), or leave out train.gate_lr.",
+                    obstacle));
   }
 }
 

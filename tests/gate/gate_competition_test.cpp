@@ -96,7 +96,8 @@ TEST(GateCompetition, ThePriceInTheLossIsNotTakenForTheTasks) {
 TEST(GateControl, SaysBeforehandThatGatesCannotConverge) {
   const GateSite site = site_with({2.2, 2.2});
   EXPECT_EQ(GateControl(half_open(), {&site}, {.annealing_steps = 40}).obstacle(), "");
-  EXPECT_NE(GateControl(half_open(), {&site}, {.annealing_steps = 40, .rate = 0.05}).obstacle().find("at most 2"), std::string::npos);
+  EXPECT_NE(GateControl(half_open(), {&site}, {.annealing_steps = 40, .rate = 0.05}).obstacle().find("at most 2"),
+            std::string::npos);
   EXPECT_NE(GateControl(half_open(), {&site}, {.annealing_steps = 4}).obstacle().find("too few"), std::string::npos);
 }
 

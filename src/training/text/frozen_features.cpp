@@ -51,7 +51,8 @@ torch::Tensor frozen_features(Model& model, const TextRows& texts, const TextRec
                               const Config& config, torch::Device device) {
   const torch::Dtype dtype = model.encoder().parameters()[0].scalar_type();
   const fs::path folder = token_cache_folder();
-  const fs::path path = folder / fmt::format("features-{}.safetensors", key_of(texts, record, texts_sha256, config, device).substr(0, 32));
+  const fs::path path =
+      folder / fmt::format("features-{}.safetensors", key_of(texts, record, texts_sha256, config, device).substr(0, 32));
   const int64_t rows = static_cast<int64_t>(texts.rows.size()), width = model.encoder().width();
   if (!folder.empty() && fs::exists(path)) {
     try {

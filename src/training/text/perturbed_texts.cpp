@@ -72,7 +72,8 @@ void PerturbedTexts::change_vectors(TextBatch& batch, std::span<const int64_t> r
       draw_token_noise(token_noise_key(perturbation_, seed_, rows[i]), tokens, width, normal.data() + first * width);
       first += tokens;
     }
-    const torch::Tensor noise = to_device(at::from_blob(normal.data(), {batch.total(), width}, torch::kFloat32).clone(), vectors.device(), torch::kFloat64);
+    const torch::Tensor noise = to_device(at::from_blob(normal.data(), {batch.total(), width}, torch::kFloat32).clone(),
+                                          vectors.device(), torch::kFloat64);
     changed = exact + noise * deviation_ * perturbation_.amount;
   } else {
     const double steps = std::exp2(perturbation_.amount) - 1;

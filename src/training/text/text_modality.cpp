@@ -26,15 +26,28 @@ namespace {
 // What fits how much of the model is trained: all of a pretrained encoder, gate and head only, everything from scratch.
 std::vector<Default> settings_for(const Config& config) {
   if (config.encoder.path.empty()) {
-    return {{"train.epochs", "8"},     {"train.batch", "64"},          {"train.lr", "0.001"},          {"train.head_lr", "0.001"},
-            {"train.ema", "0.99"},     {"train.weight_decay", "0.05"}, {"model.interface_dropout", "0.2"}, {"train.label_smoothing", "0.02"}};
+    return {{"train.epochs", "8"},
+            {"train.batch", "64"},
+            {"train.lr", "0.001"},
+            {"train.head_lr", "0.001"},
+            {"train.ema", "0.99"},
+            {"train.weight_decay", "0.05"},
+            {"model.interface_dropout", "0.2"},
+            {"train.label_smoothing", "0.02"}};
   }
   if (config.encoder.frozen) {
-    return {{"train.epochs", "40"}, {"train.batch", "256"},         {"train.lr", "0.002"},            {"train.head_lr", "0.002"},
-            {"train.ema", "0.995"}, {"train.weight_decay", "0.05"}, {"model.interface_dropout", "0"}, {"train.label_smoothing", "0"}};
+    return {{"train.epochs", "40"},           {"train.batch", "256"},        {"train.lr", "0.002"},
+            {"train.head_lr", "0.002"},       {"train.ema", "0.995"},        {"train.weight_decay", "0.05"},
+            {"model.interface_dropout", "0"}, {"train.label_smoothing", "0"}};
   }
-  return {{"train.epochs", "2"},  {"train.batch", "32"},          {"train.lr", "0.00005"},          {"train.head_lr", "0.001"},
-          {"train.ema", "0.998"}, {"train.weight_decay", "0.01"}, {"model.interface_dropout", "0.1"}, {"train.label_smoothing", "0.02"}};
+  return {{"train.epochs", "2"},
+          {"train.batch", "32"},
+          {"train.lr", "0.00005"},
+          {"train.head_lr", "0.001"},
+          {"train.ema", "0.998"},
+          {"train.weight_decay", "0.01"},
+          {"model.interface_dropout", "0.1"},
+          {"train.label_smoothing", "0.02"}};
 }
 
 TextRecord& text_record(Record& record) { return dynamic_cast<TextRecord&>(record); }
@@ -69,8 +82,8 @@ void describe_tokens(const TextDataset& dataset, TextRecord& record) {
                                        [&](double sum, int64_t row) { return sum + static_cast<double>(tokens.length(row)); });
   record.mean_tokens = total / static_cast<double>(train.size());
   if (record.truncated_share > 0) {
-    log_info(fmt::format("{:.1f} % of the texts are longer than encoder.max_tokens = {} and are cut", 100 * record.truncated_share,
-                         record.max_tokens));
+    log_info(fmt::format("{:.1f} % of the texts are longer than encoder.max_tokens = {} and are cut",
+                         100 * record.truncated_share, record.max_tokens));
   }
   if (tokens.invalid_bytes() > 0) {
     log_warning(fmt::format("{} bytes of {} texts are not UTF-8 and are read as U+FFFD", with_thousands(tokens.invalid_bytes()),
@@ -86,10 +99,11 @@ bool TextModality::reads(const DataOptions& data) const { return names_texts(dat
 std::vector<std::string> TextModality::models() const { return text_model_names(); }
 
 std::vector<Default> TextModality::defaults() const {
-  return {{"model.name", "transformer"},    {"train.lr_warmup", "0.06"},     {"train.lr_decay", "linear"},
-          {"train.lr_end", "0"},            {"train.calibrator", "power"},   {"train.evaluate_every", "0.25"},
-          {"train.checkpoint_every", "0.5"}, {"schedule.warmup", "0.05"},    {"schedule.anneal_until", "0.7"},
-          {"schedule.ramp_until", "0.6"}};
+  return {{"model.name", "transformer"},     {"train.lr_warmup", "0.06"},
+          {"train.lr_decay", "linear"},      {"train.lr_end", "0"},
+          {"train.calibrator", "power"},     {"train.evaluate_every", "0.25"},
+          {"train.checkpoint_every", "0.5"}, {"schedule.warmup", "0.05"},
+          {"schedule.anneal_until", "0.7"},  {"schedule.ramp_until", "0.6"}};
 }
 
 void TextModality::resolve(OptionList& options, const Config& config) const {
@@ -124,11 +138,15 @@ void TextModality::check(const Config& config, const Machine& machine) const {
     throw UserError("model.name = pretrained needs encoder.path: a folder with config.json, *.safetensors and a tokenizer");
   }
   if (!pretrained && !config.encoder.path.empty()) {
-    throw UserError(fmt::format("encoder.path = {} is read by model.name = pretrained; found {}", config.encoder.path, config.model.name));
+    throw UserError(
+        fmt::format("encoder.path = {} is read by model.name = pretrained; found {}", config.encoder.path, config.model.name));
   }
-  if (config.encoder.frozen && !pretrained) throw UserError("encoder.frozen = true needs encoder.path: there is nothing to freeze");
+  if (config.encoder.frozen && !pretrained)
+    throw UserError("encoder.frozen = true needs encoder.path: there is nothing to freeze");
   if (config.encoder.frozen && config.gate.unit == UnitKind::fine) {
-    throw UserError("gate.unit = fine has gates inside the encoder; with encoder.frozen = true nothing is trained there: use dimension or group");
+    throw UserError(
+        "gate.unit = fine has gates inside the encoder; with encoder.frozen = true nothing is trained there: use dimension or "
+        "group");
   }
   if (config.train.matmul == Matmul::bfloat16 && config.train.precision == Precision::float64) {
     throw UserError("train.matmul = bfloat16 does not go with train.precision = float64");
@@ -136,7 +154,9 @@ void TextModality::check(const Config& config, const Machine& machine) const {
   (void)machine;
 }
 
-std::shared_ptr<Dataset> TextModality::load(const Config& config) const { return std::make_shared<TextDataset>(load_texts(config.data)); }
+std::shared_ptr<Dataset> TextModality::load(const Config& config) const {
+  return std::make_shared<TextDataset>(load_texts(config.data));
+}
 
 std::unique_ptr<Record> TextModality::fit(Dataset& dataset, const Config& config) const {
   auto& texts = dynamic_cast<TextDataset&>(dataset);
@@ -154,7 +174,6 @@ std::unique_ptr<Record> TextModality::fit(Dataset& dataset, const Config& config
   for (const int64_t row : data.rows(Split::train)) {
     ++record->class_rows[static_cast<size_t>(data.labels[static_cast<size_t>(row)])];
   }
-  record->max_tokens = config.encoder.tokens();
   if (config.encoder.path.empty()) {
     record->tokenizer = train_tokenizer(training_texts(data), config.encoder.vocabulary);
     record->encoder = transformer_from_scratch(config.encoder, record->tokenizer->vocabulary_size());
@@ -162,8 +181,8 @@ std::unique_ptr<Record> TextModality::fit(Dataset& dataset, const Config& config
     record->tokenizer = read_tokenizer(config.encoder.path);
     record->encoder = with_options(read_transformer_config(config.encoder.path), config.encoder);
     record->weights = stamps_of_weights(config.encoder.path);
-    if (!config.encoder.max_tokens) record->max_tokens = std::min(record->max_tokens, record->encoder.longest_text());
   }
+  record->max_tokens = longest_input(record->encoder, config.encoder);
   if (record->tokenizer->vocabulary_size() > record->encoder.vocabulary) {
     throw UserError(fmt::format("{}: the tokenizer has {} tokens and the encoder vectors for {}: they do not belong together",
                                 config.encoder.path, record->tokenizer->vocabulary_size(), record->encoder.vocabulary));
@@ -188,17 +207,19 @@ std::shared_ptr<Model> TextModality::make_model(const Record& record, const Conf
 void TextModality::start(Model& model, const Config& config) const {
   if (config.encoder.path.empty()) return;
   const std::vector<std::string> unread = load_pretrained(model, config.encoder.path);
-  if (!unread.empty()) log_info(fmt::format("{}: {} tensors are not part of the encoder and are left out", config.encoder.path, unread.size()));
+  if (!unread.empty())
+    log_info(fmt::format("{}: {} tensors are not part of the encoder and are left out", config.encoder.path, unread.size()));
   if (!config.encoder.frozen) return;
   for (torch::Tensor parameter : model.encoder().parameters()) parameter.requires_grad_(false);
 }
 
-std::unique_ptr<Task> TextModality::make_task(const std::shared_ptr<Dataset>& dataset, const Record& record, std::shared_ptr<Model> model,
-                                              const Config& config, const Machine& machine) const {
+std::unique_ptr<Task> TextModality::make_task(const std::shared_ptr<Dataset>& dataset, const Record& record,
+                                              std::shared_ptr<Model> model, const Config& config, const Machine& machine) const {
   const auto texts = std::dynamic_pointer_cast<TextDataset>(dataset);
   const TextRecord& text = text_record(record);
   choose_matmul(*model, config, machine);
-  auto task = std::make_unique<TextTask>(texts, text.classes, config.train.batch, static_cast<uint64_t>(config.train.seed), machine.device);
+  auto task = std::make_unique<TextTask>(texts, text.classes, config.train.batch, static_cast<uint64_t>(config.train.seed),
+                                         machine.device);
   if (config.encoder.frozen) {
     auto& encoder = dynamic_cast<TextEncoder&>(model->encoder());
     const std::string digest = texts->data.texts.sha256();
@@ -216,9 +237,10 @@ std::unique_ptr<Task> TextModality::make_task(const std::shared_ptr<Dataset>& da
 std::string TextModality::describe(const Dataset& dataset, const Record& record, const Model& model) const {
   const TextRecord& text = text_record(record);
   const auto& texts = dynamic_cast<const TextDataset&>(dataset);
-  return fmt::format("{}: {} training texts of {:.0f} tokens on average, {} classes, {} layers, interface of {} dimensions, {} parameters",
-                     dataset.name(), with_thousands(std::ssize(texts.data.rows(Split::train))), text.mean_tokens, text.classes.size(),
-                     text.encoder.layers, model.encoder().width(), with_thousands(model.parameter_count()));
+  return fmt::format(
+      "{}: {} training texts of {:.0f} tokens on average, {} classes, {} layers, interface of {} dimensions, {} parameters",
+      dataset.name(), with_thousands(std::ssize(texts.data.rows(Split::train))), text.mean_tokens, text.classes.size(),
+      text.encoder.layers, model.encoder().width(), with_thousands(model.parameter_count()));
 }
 
 DataReport TextModality::export_data(const Config& config, const fs::path& folder, bool perturb) const {
@@ -230,14 +252,15 @@ DataReport TextModality::export_data(const Config& config, const fs::path& folde
                      {"valid", data.rows(Split::valid).size()},
                      {"test", data.rows(Split::test).size()}},
                     fmt::format("{}: train.jsonl {}, valid.jsonl {}, test.jsonl {} texts of {}\n", folder.string(),
-                                data.rows(Split::train).size(), data.rows(Split::valid).size(), data.rows(Split::test).size(), data.name)};
+                                data.rows(Split::train).size(), data.rows(Split::valid).size(), data.rows(Split::test).size(),
+                                data.name)};
   if (!perturb) return report;
   TextDataset texts(data);
   const std::unique_ptr<Record> record = fit(texts, config);
   report.json["perturbed"] = export_perturbed_texts(texts.data, texts.tokens, *text_record(*record).tokenizer,
                                                     static_cast<uint64_t>(config.train.seed), folder);
-  report.text += fmt::format("{}: perturbed copies of the test texts as tokens, drawn by seed {}\n", (folder / "perturbed").string(),
-                             config.train.seed);
+  report.text += fmt::format("{}: perturbed copies of the test texts as tokens, drawn by seed {}\n",
+                             (folder / "perturbed").string(), config.train.seed);
   return report;
 }
 
@@ -256,6 +279,8 @@ DataReport TextModality::known_truth(const Config&) const {
           fmt::format("the best possible AUC is {:.4f}, the best possible NLL {:.4f}", best.auc, best.nll)};
 }
 
-std::unique_ptr<Run> TextModality::open(const fs::path& path, const Machine& machine) const { return std::make_unique<TextRun>(path, machine); }
+std::unique_ptr<Run> TextModality::open(const fs::path& path, const Machine& machine) const {
+  return std::make_unique<TextRun>(path, machine);
+}
 
 }  // namespace l0gm

@@ -49,7 +49,8 @@ TextRecord TextRecord::from_json(const nlohmann::json& json) {
     record.training_rows = json.at("training_rows").get<std::string>();
     record.teacher = json.at("teacher").get<std::string>();
     if (record.classes.size() != record.class_rows.size() || record.classes.size() < 2) {
-      throw UserError(fmt::format("schema.json: {} classes and {} counts of them", record.classes.size(), record.class_rows.size()));
+      throw UserError(
+          fmt::format("schema.json: {} classes and {} counts of them", record.classes.size(), record.class_rows.size()));
     }
     if (record.tokenizer->vocabulary_size() > record.encoder.vocabulary) {
       throw UserError(fmt::format("schema.json: the tokenizer has {} tokens, the encoder {}", record.tokenizer->vocabulary_size(),

@@ -22,11 +22,11 @@ class TextRecord : public Record {
   std::shared_ptr<const Tokenizer> tokenizer;
   TransformerConfig encoder;
   int64_t max_tokens = 0;
-  int64_t texts = 0;              // of all splits
-  double truncated_share = 0;     // of them: longer than max_tokens
-  double mean_tokens = 0;         // of a training text, after truncation
+  int64_t texts = 0;               // of all splits
+  double truncated_share = 0;      // of them: longer than max_tokens
+  double mean_tokens = 0;          // of a training text, after truncation
   std::vector<FileStamp> weights;  // files of the encoder that training started from; none: from scratch
-  double bayes_auc = 0;           // made texts
+  double bayes_auc = 0;            // made texts
 
   nlohmann::json to_json() const override;
   static TextRecord from_json(const nlohmann::json& json);

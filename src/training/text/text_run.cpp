@@ -21,7 +21,8 @@ namespace l0gm {
 namespace fs = std::filesystem;
 
 void choose_matmul(Model& model, const Config& config, const Machine& machine) {
-  const Matmul standard = machine.device.is_cuda() && config.train.precision == Precision::float32 ? Matmul::bfloat16 : Matmul::float32;
+  const Matmul standard =
+      machine.device.is_cuda() && config.train.precision == Precision::float32 ? Matmul::bfloat16 : Matmul::float32;
   if (config.train.matmul.value_or(standard) == Matmul::bfloat16) {
     dynamic_cast<TextEncoder&>(model.encoder()).compute_in(torch::kBFloat16);
   }
@@ -34,8 +35,9 @@ TextRun::TextRun(const fs::path& path, const Machine& its_machine) : Run(TextMod
     for (const FileStamp& file : text.weights) {
       std::error_code gone;
       if (!fs::exists(file.path, gone) || sha256_file(file.path) != file.sha256) {
-        throw UserError(fmt::format("{}: the run's encoder is frozen and is read from {}, which is {}. Put it back there.", path.string(),
-                                    file.path, fs::exists(file.path, gone) ? "not the same file any more" : "gone"));
+        throw UserError(fmt::format("{}: the run's encoder is frozen and is read from {}, which is {}. Put it back there.",
+                                    path.string(), file.path.string(),
+                                    fs::exists(file.path, gone) ? "not the same file any more" : "gone"));
       }
     }
     TextModality().start(*model, config);

@@ -22,7 +22,9 @@ std::vector<int64_t> lengths_of(const Tokens& tokens, std::span<const int64_t> r
   return lengths;
 }
 
-torch::Tensor on_device(const std::vector<int64_t>& values, torch::Device device) { return to_device(at::tensor(values, torch::kInt64), device); }
+torch::Tensor on_device(const std::vector<int64_t>& values, torch::Device device) {
+  return to_device(at::tensor(values, torch::kInt64), device, torch::kInt64);
+}
 
 }  // namespace
 
@@ -44,7 +46,8 @@ std::shared_ptr<TextBatch> make_batch(const TextRows& texts, std::span<const int
   batch->example_ids = on_device(rows, device);
   batch->targets = on_device(targets, device);
   if (texts.soft_targets.defined()) {
-    batch->soft_targets = texts.soft_targets.index_select(0, on_device({positions.begin(), positions.end()}, texts.soft_targets.device()));
+    batch->soft_targets =
+        texts.soft_targets.index_select(0, on_device({positions.begin(), positions.end()}, texts.soft_targets.device()));
   }
   if (texts.change) texts.change(*batch, rows);
   return batch;
@@ -65,7 +68,8 @@ Predictions predict_texts(Model& model, const GateState& state, const TextRows& 
   result.classes = classes;
   result.rows.assign(texts.rows.begin(), texts.rows.end());
   result.probabilities.resize(texts.rows.size() * classes.size());
-  for (const int64_t row : texts.rows) result.labels.push_back(texts.labels.empty() ? -1 : texts.labels[static_cast<size_t>(row)]);
+  for (const int64_t row : texts.rows)
+    result.labels.push_back(texts.labels.empty() ? -1 : texts.labels[static_cast<size_t>(row)]);
   std::vector<std::pair<std::vector<int64_t>, torch::Tensor>> pending;  // asked for when all are computed: no wait between blocks
   for_each_block(texts, device, [&](std::span<const int64_t> positions, TextBatch& batch) {
     GatePass pass = GatePass::evaluation(state, batch.example_ids);
@@ -106,7 +110,8 @@ Predictions TextTask::predict(Model& model, const GateState& state, Split split)
 }
 
 void TextTask::set_soft_targets(const Predictions& predictions) {
-  soft_targets_ = at::tensor(predictions.probabilities, torch::kFloat64).view({predictions.size(), -1}).to(device_, torch::kFloat32);
+  soft_targets_ =
+      at::tensor(predictions.probabilities, torch::kFloat64).view({predictions.size(), -1}).to(device_, torch::kFloat32);
 }
 
 void TextTask::set_features(torch::Tensor train, torch::Tensor valid) {

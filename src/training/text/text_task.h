@@ -48,7 +48,8 @@ void for_each_block(const TextRows& texts, torch::Device device,
 // Classes of texts.
 class TextTask : public Task {
  public:
-  TextTask(std::shared_ptr<TextDataset> dataset, std::vector<std::string> classes, int64_t batch, uint64_t seed, torch::Device device);
+  TextTask(std::shared_ptr<TextDataset> dataset, std::vector<std::string> classes, int64_t batch, uint64_t seed,
+           torch::Device device);
 
   int64_t steps_per_epoch() const override { return order_.batches(); }
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
