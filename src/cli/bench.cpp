@@ -48,6 +48,7 @@ void add_bench(CLI::App& app, const Common& common) {
   verb->require_subcommand(1);
   add_latency(*verb, common);
   add_bench_graph(*verb, common);
+  add_bench_text(*verb, common);
 }
 
 }  // namespace l0gm

@@ -29,6 +29,7 @@ void add_eval(CLI::App& app, const Common& common);
 void add_compact(CLI::App& app, const Common& common);
 void add_bench(CLI::App& app, const Common& common);
 void add_bench_graph(CLI::App& bench, const Common& common);
+void add_bench_text(CLI::App& bench, const Common& common);
 void add_predict(CLI::App& app, const Common& common);
 void add_data(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);

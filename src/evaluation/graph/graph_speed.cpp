@@ -3,18 +3,14 @@
 #include <ATen/Functions.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
-#include <torch/cuda.h>
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
-#ifdef L0GM_HAS_CUDA
-#include <c10/cuda/CUDACachingAllocator.h>
-#endif
 
 #include "base/text.h"
 #include "data/graph/node_list.h"
 #include "data/graph/source.h"
+#include "evaluation/training_clock.h"
 #include "l0gm/error.h"
 #include "serving/latency.h"
 #include "training/graph/graph_modality.h"
@@ -30,66 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Every step's time, as a trainer's observer sees it: the step has been waited for, since its loss was read.
-class StepClock : public Observer {
- public:
-  void step_finished(int64_t, int64_t steps, double) override {
-    const Clock::time_point now = Clock::now();
-    if (last_) seconds_.push_back(std::chrono::duration<double>(now - *last_).count());
-    last_ = now;
-    steps_ = steps;
-  }
-  void epoch_finished(const EpochRecord&) override { last_ = Clock::now(); }  // validation is not part of the next step
-  // Sums over the steps of an epoch; the very first step has no start and its epoch is left out.
-  std::vector<double> epochs(int64_t per_epoch) const {
-    std::vector<double> sums;
-    for (size_t i = static_cast<size_t>(per_epoch) - 1; i + static_cast<size_t>(per_epoch) <= seconds_.size();
-         i += static_cast<size_t>(per_epoch)) {
-      sums.push_back(std::accumulate(seconds_.begin() + static_cast<std::ptrdiff_t>(i),
-                                     seconds_.begin() + static_cast<std::ptrdiff_t>(i) + per_epoch, 0.0));
-    }
-    return sums;
-  }
-  int64_t steps() const { return steps_; }
-
- private:
-  std::optional<Clock::time_point> last_;
-  std::vector<double> seconds_;
-  int64_t steps_ = 0;
-};
-
-// The folder is gone however measuring ends; one that was there before is refused and stays.
-struct Removed {
-  std::filesystem::path path;
-  bool was_there = std::filesystem::exists(path);
-  ~Removed() {
-    std::error_code ignored;
-    if (!was_there) std::filesystem::remove_all(path, ignored);
-  }
-};
-
-void reset_peak(const Machine& machine) {
-#ifdef L0GM_HAS_CUDA
-  if (!machine.device.is_cuda()) return;
-  at::empty({1}, at::TensorOptions(machine.device));  // the allocator knows no device before its first tensor
-  c10::cuda::CUDACachingAllocator::resetPeakStats(machine.device.has_index() ? machine.device.index() : 0);
-#else
-  static_cast<void>(machine);
-#endif
-}
-
-nlohmann::json peak_bytes(const Machine& machine) {
-#ifdef L0GM_HAS_CUDA
-  if (machine.device.is_cuda()) {
-    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(machine.device.has_index() ? machine.device.index() : 0);
-    return stats.allocated_bytes[0].peak;
-  }
-#else
-  static_cast<void>(machine);
-#endif
-  return nullptr;
-}
-
 // All nodes at once, waited for; of links what every question begins with, the interface.
 double time_inference(GraphRun& run, Model& model, const GraphBatch& batch, const GraphSpeedOptions& options) {
   c10::InferenceMode inference;
@@ -102,7 +38,8 @@ double time_inference(GraphRun& run, Model& model, const GraphBatch& batch, cons
   std::vector<double> seconds;
   for (int64_t time = 0; time < options.warmup + options.inferences; ++time) {
     const Clock::time_point start = Clock::now();
-    if (compute().is_cuda()) torch::cuda::synchronize();
+    compute();
+    wait_for(batch.example_ids.device());
     if (time >= options.warmup) seconds.push_back(seconds_since(start));
   }
   return percentile(seconds, 0.5);
@@ -134,20 +71,17 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
                                       const GraphSpeedOptions& options) {
   const GraphModality graph;
   if (!graph.reads(config.data)) throw UserError("bench graph times graphs; data.source is something else");
-  config.train.epochs = options.warmup + options.epochs + 1;
-  config.train.evaluate_every = config.train.checkpoint_every = config.train.epochs;
-  StepClock clock;
+  config.train.epochs = options.warmup + options.epochs;
+  config.train.evaluate_every = config.train.checkpoint_every = static_cast<double>(config.train.epochs);
+  TrainingClock clock(machine.device, options.warmup, options.epochs);
   const std::atomic<bool> never = false;
-  const Removed folder{work};
+  const TemporaryFolder folder{work};
   train({&graph}, config, work, false, machine, {&clock}, never);
-  std::vector<double> epochs = clock.epochs(clock.steps() / config.train.epochs);
-  epochs.erase(epochs.begin(),
-               epochs.begin() + std::min<std::ptrdiff_t>(options.warmup, static_cast<std::ptrdiff_t>(epochs.size())));
   nlohmann::json result = {{"what", work.string()},
                            {"peak_bytes_training", peak_bytes(machine)},
-                           {"epoch_seconds", percentile(epochs, 0.5)},
-                           {"epochs", epochs.size()},
-                           {"steps_per_epoch", clock.steps() / config.train.epochs}};
+                           {"epoch_seconds", clock.seconds_per_epoch()},
+                           {"epochs", options.epochs},
+                           {"steps_per_epoch", clock.steps_per_epoch()}};
   result.update(measure_graph_inference(work, machine, options));
   return result;
 }
@@ -160,7 +94,7 @@ std::string describe_graph_speed(const nlohmann::json& result) {
   };
   if (result.contains("epoch_seconds")) {
     text +=
-        fmt::format("  training    {:.4f} s an epoch (median of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(),
+        fmt::format("  training    {:.4f} s an epoch (mean of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(),
                     result["epochs"].get<int64_t>(), result["steps_per_epoch"].get<int64_t>(),
                     result["steps_per_epoch"] == 1 ? "" : "s", gigabytes(result["peak_bytes_training"]));
   }
