@@ -18,7 +18,8 @@ constexpr double most_work = 1.2e12;
 
 int64_t texts_to_check(const TextRun& run) {
   const double each = std::max(1.0, work_of_layers(run.text.encoder, run.text.mean_tokens));
-  return static_cast<int64_t>(std::clamp(most_work / each, static_cast<double>(least_checked), static_cast<double>(most_checked)));
+  return static_cast<int64_t>(
+      std::clamp(most_work / each, static_cast<double>(least_checked), static_cast<double>(most_checked)));
 }
 
 // Rows of the validation split from the shortest text to the longest, evenly.
@@ -42,10 +43,15 @@ std::vector<std::pair<std::string, std::string>> made_texts(int64_t max_tokens) 
           {"longer than max_tokens", long_text},
           {"of one long word", long_word},
           {"of one letter", "a"},
-          {"with accents and ligatures", "E\xCC\x81""cole na\xC3\xAFve \xEF\xAC\x81ne stra\xC3\x9F""e \xC4\xB0stanbul"},
-          {"in several scripts", "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E \xD8\xA7\xD9\x84\xD8\xB9\xD8\xB1\xD8\xA8\xD9\x8A\xD8\xA9 "
-                                 "\xE0\xA4\xB9\xE0\xA4\xBF\xE0\xA4\xA8\xE0\xA5\x8D\xE0\xA4\xA6\xE0\xA5\x80 \xED\x95\x9C\xEA\xB5\xAD"},
-          {"with signs and joined emoji", "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x94\xAC \xE2\x82\xAC 5,00 \xE2\x80\x94 \xC2\xBDx\xC2\xB2"},
+          {"with accents and ligatures",
+           "E\xCC\x81"
+           "cole na\xC3\xAFve \xEF\xAC\x81ne stra\xC3\x9F"
+           "e \xC4\xB0stanbul"},
+          {"in several scripts",
+           "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E \xD8\xA7\xD9\x84\xD8\xB9\xD8\xB1\xD8\xA8\xD9\x8A\xD8\xA9 "
+           "\xE0\xA4\xB9\xE0\xA4\xBF\xE0\xA4\xA8\xE0\xA5\x8D\xE0\xA4\xA6\xE0\xA5\x80 \xED\x95\x9C\xEA\xB5\xAD"},
+          {"with signs and joined emoji",
+           "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x94\xAC \xE2\x82\xAC 5,00 \xE2\x80\x94 \xC2\xBDx\xC2\xB2"},
           {"with the names of special tokens", "[CLS] a [MASK] b [SEP] <s> c </s> [PAD]"},
           {"with control characters", std::string("a\0b\x01\x7F\xEF\xBB\xBF", 8)},
           {"that is not UTF-8", "caf\xE9 \xFF\xFE \xED\xA0\x80"}};

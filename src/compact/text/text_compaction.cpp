@@ -31,11 +31,11 @@ TextRun open_text_run(const fs::path& path, torch::Dtype dtype) {
   TextRun run(path, prepare_machine("cpu", 0, false));
   for (const GateSite* site : run.model->sites()) {
     if (!site->gate->has_instance_logits()) continue;
-    throw UserError(
-        fmt::format("{} has gates that depend on the text (gate.logits = instance), so that no dimension can be left out for all: "
-                    "a text model like that cannot be compacted. Train it with gate.logits = global, or predict with the run's "
-                    "folder.",
-                    path.string()));
+    throw UserError(fmt::format(
+        "{} has gates that depend on the text (gate.logits = instance), so that no dimension can be left out for all: "
+        "a text model like that cannot be compacted. Train it with gate.logits = global, or predict with the run's "
+        "folder.",
+        path.string()));
   }
   place(*run.model, torch::kCPU, dtype);
   dynamic_cast<TextEncoder&>(run.model->encoder()).compute_in(dtype);
@@ -160,21 +160,22 @@ std::string TextCompaction::card(const std::string& file, const nlohmann::json& 
 
 nlohmann::json TextCompaction::result(const nlohmann::json& about) const {
   nlohmann::json result = {{"kind", "text"}};
-  for (const char* key : {"dimensions", "open_dimensions", "encoder_narrowed", "max_tokens", "truncated_share", "projected_units",
-                          "converged"}) {
+  for (const char* key :
+       {"dimensions", "open_dimensions", "encoder_narrowed", "max_tokens", "truncated_share", "projected_units", "converged"}) {
     result[key] = about[key];
   }
   return result;
 }
 
 std::string TextCompaction::describe(const nlohmann::json& result) const {
-  std::string text = fmt::format("{}: {} bytes, {} of {} units open, reads the first {} tokens of a text\n",
-                                 result["model"].get<std::string>(), with_thousands(result["bytes"].get<int64_t>()),
-                                 with_thousands(result["open_units"].get<int64_t>()),
-                                 with_thousands(result["units"].get<int64_t>()), result["max_tokens"].get<int64_t>());
+  std::string text =
+      fmt::format("{}: {} bytes, {} of {} units open, reads the first {} tokens of a text\n", result["model"].get<std::string>(),
+                  with_thousands(result["bytes"].get<int64_t>()), with_thousands(result["open_units"].get<int64_t>()),
+                  with_thousands(result["units"].get<int64_t>()), result["max_tokens"].get<int64_t>());
   if (result["open_dimensions"] != result["dimensions"]) {
     text += fmt::format(
-        "  only the head is narrower ({} of {} dimensions): the interface follows a layer norm, which reads all of them, so that an "
+        "  only the head is narrower ({} of {} dimensions): the interface follows a layer norm, which reads all of them, so that "
+        "an "
         "interface gate saves next to nothing in a text encoder\n",
         result["open_dimensions"].get<int64_t>(), result["dimensions"].get<int64_t>());
   }

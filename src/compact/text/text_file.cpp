@@ -20,7 +20,9 @@ using nlohmann::json;
 constexpr int64_t most_tokens = 65536;
 
 // Which tensors bfloat16 rounds: nearly all numbers are in these, and norms, biases and the head are more sensitive.
-bool is_rounded(const std::string& name, size_t dimensions) { return name.starts_with("encoder.transformer.") && dimensions == 2; }
+bool is_rounded(const std::string& name, size_t dimensions) {
+  return name.starts_with("encoder.transformer.") && dimensions == 2;
+}
 
 DType type_in_file(const std::string& name, size_t dimensions, WeightType weights) {
   return weights == WeightType::bfloat16 && is_rounded(name, dimensions) ? DType::bf16 : DType::f32;
@@ -117,9 +119,8 @@ int64_t write_text_model(const std::filesystem::path& path, const TextHeader& he
   }
   writer.set("net", header.net.to_json());
   writer.set("tokenizer", header.tokenizer->json());
-  writer.set("text", {{"column", header.column},
-                      {"delimiter", std::string(1, header.delimiter)},
-                      {"max_tokens", header.max_tokens}});
+  writer.set("text",
+             {{"column", header.column}, {"delimiter", std::string(1, header.delimiter)}, {"max_tokens", header.max_tokens}});
   writer.set("classes", header.classes);
   return writer.write(path, {std::string(name_of_enum(weights)), header.calibrator, header.about});
 }
