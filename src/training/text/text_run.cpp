@@ -35,7 +35,7 @@ TextRun::TextRun(const fs::path& path, const Machine& its_machine) : Run(TextMod
       std::error_code gone;
       if (!fs::exists(file.path, gone) || sha256_file(file.path) != file.sha256) {
         throw UserError(fmt::format("{}: the run's encoder is frozen and is read from {}, which is {}. Put it back there.", path.string(),
-                                    file.path, fs::exists(file.path, gone) ? "not the same file any more" : "gone"));
+                                    file.path.string(), fs::exists(file.path, gone) ? "not the same file any more" : "gone"));
       }
     }
     TextModality().start(*model, config);

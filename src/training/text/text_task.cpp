@@ -22,7 +22,7 @@ std::vector<int64_t> lengths_of(const Tokens& tokens, std::span<const int64_t> r
   return lengths;
 }
 
-torch::Tensor on_device(const std::vector<int64_t>& values, torch::Device device) { return to_device(at::tensor(values, torch::kInt64), device); }
+torch::Tensor on_device(const std::vector<int64_t>& values, torch::Device device) { return to_device(at::tensor(values, torch::kInt64), device, torch::kInt64); }
 
 }  // namespace
 
