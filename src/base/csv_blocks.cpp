@@ -12,10 +12,11 @@ namespace {
 
 constexpr size_t longest_character = 4;  // bytes in UTF-8: the last one of a block may be cut off
 
-CsvOptions options_of(char delimiter, int64_t longest_line) {
+CsvOptions options_of(char delimiter, int64_t longest_line, bool any_bytes) {
   CsvOptions options;
   options.delimiter = delimiter;
   options.longest_line = longest_line;
+  options.any_bytes = any_bytes;
   return options;
 }
 
@@ -46,7 +47,8 @@ size_t last_row_end(std::string_view text, char delimiter) {
 
 }  // namespace
 
-CsvBlock::CsvBlock(const CsvBlocks& blocks) : CsvText(blocks.path(), blocks.rows_.options().longest_line) {}
+CsvBlock::CsvBlock(const CsvBlocks& blocks)
+    : CsvText(blocks.path(), blocks.rows_.options().longest_line, blocks.rows_.options().any_bytes) {}
 
 void CsvBlock::start(int64_t line) {
   begin_ = checked_ = end_ = 0;
@@ -72,10 +74,10 @@ void CsvBlock::close(size_t size, bool whole) {
 
 void CsvBlock::grow() { throw std::logic_error("a block of a table file ends inside a row"); }
 
-CsvBlocks::CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes, int64_t longest_line)
+CsvBlocks::CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes, int64_t longest_line, bool any_bytes)
     : path_(path),
-      rows_(path, options_of(delimiter, longest_line)),
-      buffer_(path, longest_line),
+      rows_(path, options_of(delimiter, longest_line, any_bytes)),
+      buffer_(path, longest_line, any_bytes),
       block_bytes_(std::max<size_t>(block_bytes, 1)) {
   std::vector<std::string_view> cells;
   names_ = rows_.read_names(buffer_, cells);

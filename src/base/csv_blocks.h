@@ -37,9 +37,9 @@ class CsvBlock : public CsvText {
 
 class CsvBlocks {
  public:
-  // The file must have a header; cells are not trimmed, comment lines are not supported.
+  // The file must have a header; cells are not trimmed, comment lines are not supported. any_bytes: as in CsvOptions.
   CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes,
-            int64_t longest_line = CsvOptions{}.longest_line);
+            int64_t longest_line = CsvOptions{}.longest_line, bool any_bytes = false);
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::string>& names() const { return names_; }
   // About block_bytes of whole rows, one row at least; false at the end. Not thread-safe.

@@ -83,9 +83,11 @@ void add_predict(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* verb = app.add_subcommand("predict", "probabilities for the rows of a file, or for the nodes of a graph");
   verb->add_option("model", arguments->model, "compact model (.l0gm) or run folder")->required();
-  verb->add_option("input", arguments->input,
-                   "table with the columns the model reads, in any order; others are ignored. Graphs: a .toml whose [data] and "
-                   "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")
+  verb->add_option(
+          "input", arguments->input,
+          "table (csv, or jsonl with an object per line) with the columns the model reads, in any order; others are "
+          "ignored. Texts: the same with the text's column, or a .txt with one text per line. Graphs: a .toml whose [data] and "
+          "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")
       ->required();
   verb->add_option("-o,--out", arguments->out,
                    "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,prediction,p_…")

@@ -6,6 +6,8 @@
 #include "compact/graph/graph_predictor.h"
 #include "compact/table/run_predictor.h"
 #include "compact/table/table_compaction.h"
+#include "compact/text/text_compaction.h"
+#include "compact/text/text_predictor.h"
 #include "l0gm/error.h"
 #include "runtime/container.h"
 #include "runtime/file_predictor.h"
@@ -37,6 +39,19 @@ CompactKind graph_kind() {
   return {&modality_named(modalities(), "graph"), make_graph_compaction, open, "graph", open, true};
 }
 
+CompactKind text_kind() {
+  CompactKind kind;
+  kind.modality = &modality_named(modalities(), "text");
+  kind.compaction = [](const fs::path& run, const CompactOptions& options) {
+    return std::make_unique<TextCompaction>(run, options);
+  };
+  kind.run_predictor = kind.file_predictor = [](const fs::path& model, const PredictorOptions& options) {
+    return std::make_unique<TextPredictor>(model, options);
+  };
+  kind.file_kind = "text";
+  return kind;
+}
+
 // The kind that serves a path through LibTorch; nullptr: the runtime does, or says what is wrong with it.
 const CompactKind* torch_kind(const CompactKinds& kinds, const fs::path& model) {
   std::error_code ignored;  // opening it says what is wrong with it
@@ -53,7 +68,7 @@ const CompactKind* torch_kind(const CompactKinds& kinds, const fs::path& model) 
 }  // namespace
 
 const CompactKinds& compact_kinds() {
-  static const CompactKinds kinds = {table_kind(), graph_kind()};
+  static const CompactKinds kinds = {table_kind(), graph_kind(), text_kind()};
   return kinds;
 }
 

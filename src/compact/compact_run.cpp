@@ -34,6 +34,7 @@ void warn_of_loose_bound(const Parity& parity) {
 Parity prove(Compaction& compaction, const std::vector<double>& wanted, const nlohmann::json& about, const fs::path& out) {
   Parity parity;
   parity.rows = compaction.checked().rows;
+  parity.least_limit = compaction.least_limit();
   parity.algebra = require_parity(compaction, compaction.folded(), wanted, algebra_limit, "folding, both in float64");
   parity.own_error = std::max(0.0, largest_difference(compaction.trained(Precision::float32), wanted).difference);
   const Candidate candidate(out);

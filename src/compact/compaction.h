@@ -14,6 +14,8 @@
 
 namespace l0gm {
 
+constexpr double least_numerics_limit = 2e-6;
+
 struct CompactOptions {
   WeightType weights = WeightType::float32;
   int64_t fold_bytes = 4 << 20;    // tables are folded through the first dense layer while together they take no more
@@ -45,6 +47,8 @@ class Compaction {
   // What a file says of a split, for the figures; no rows: the split is not there.
   virtual Predictions served(const std::filesystem::path& file, Split split) = 0;
 
+  // How far the file in float32 may always be from the trained model in float64; more where that model's own error is larger.
+  virtual double least_limit() const { return least_numerics_limit; }
   virtual bool can_round() const { return false; }  // to fewer bits than float32
   virtual Calibrator calibrator() const = 0;        // of the trained model
   // What the file says of itself beside parity, figures and rounding. The driver reads dimensions, open_dimensions,

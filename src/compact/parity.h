@@ -15,11 +15,11 @@ struct Parity {
   double numerics = 0;   // the file, served in float32, against the trained model in float64
   double own_error = 0;  // the trained model in float32 against itself in float64
   int64_t rows = 0;
+  double least_limit = least_numerics_limit;  // of this kind of model: Compaction::least_limit
   double numerics_limit() const;
   nlohmann::json to_json() const;
 };
 constexpr double algebra_limit = 1e-9;
-constexpr double least_numerics_limit = 2e-6;
 
 // Where two lists of numbers differ most; not a number is the largest difference of all.
 struct Worst {

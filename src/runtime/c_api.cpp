@@ -151,6 +151,6 @@ l0gm_status l0gm_predict_text(const l0gm_model* model, const l0gm_layout* layout
                               size_t rows, float* probabilities, int64_t* counts) {
   return predict(model, layout, cells != nullptr, rows, probabilities, counts,
                  [cells, lengths](int64_t width, const int32_t* positions) {
-                   return l0gm::CTextRows{cells, lengths, width, positions};
+                   return l0gm::CCellRows{cells, lengths, width, positions};
                  });
 }

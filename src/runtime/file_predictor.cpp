@@ -12,7 +12,7 @@ FilePredictor::FilePredictor(CompactFile file, bool calibrated)
 
 void FilePredictor::predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const {
   const auto width = static_cast<int64_t>(columns().size());
-  state_.predict(TextRows{cells.cells.data(), width, nullptr}, cells.rows, probabilities.data(), &counts);
+  state_.predict(CellRows{cells.cells.data(), width, nullptr}, cells.rows, probabilities.data(), &counts);
 }
 
 }  // namespace l0gm

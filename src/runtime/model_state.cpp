@@ -154,7 +154,7 @@ void ModelState::check_layout(const RowLayout& layout) const {
 
 // Prediction: encode a block of rows, run the net on it, turn logits into probabilities.
 
-void ModelState::encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+void ModelState::encode(const CellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
                         std::byte*) const {
   encoder_.encode(rows.cells + row * rows.width, codes, slopes, counts, rows.positions);
 }
@@ -164,7 +164,7 @@ void ModelState::encode(const NumberRows& rows, int64_t row, int32_t* codes, flo
   encoder_.encode_numbers(rows.numbers + row * rows.width, codes, slopes, counts, rows.positions);
 }
 
-void ModelState::encode(const CTextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+void ModelState::encode(const CCellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
                         std::byte* memory) const {
   auto* const cells = reinterpret_cast<std::string_view*>(memory + memory_layout_.cells);
   for (size_t c = 0; c < columns_.size(); ++c) {
@@ -266,9 +266,9 @@ void ModelState::predict(const Rows& rows, int64_t count, float* probabilities, 
   });
 }
 
-template void ModelState::predict(const TextRows&, int64_t, float*, RowEncoder::Counts*) const;
+template void ModelState::predict(const CellRows&, int64_t, float*, RowEncoder::Counts*) const;
 template void ModelState::predict(const NumberRows&, int64_t, float*, RowEncoder::Counts*) const;
-template void ModelState::predict(const CTextRows&, int64_t, float*, int64_t*) const;
+template void ModelState::predict(const CCellRows&, int64_t, float*, int64_t*) const;
 template void ModelState::predict(const NumberRows&, int64_t, float*, int64_t*) const;
 
 }  // namespace l0gm

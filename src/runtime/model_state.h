@@ -25,7 +25,7 @@ class NotFiniteError : public UserError {
 };
 
 // Rows as callers hold them: `width` cells from row to row; the model's columns lie at `positions`, or side by side without them.
-struct TextRows {
+struct CellRows {
   const std::string_view* cells;
   int64_t width;
   const int32_t* positions;
@@ -35,7 +35,7 @@ struct NumberRows {
   int64_t width;
   const int32_t* positions;
 };
-struct CTextRows {  // lengths null: all cells end with a zero byte; a null cell is missing
+struct CCellRows {  // lengths null: all cells end with a zero byte; a null cell is missing
   const char* const* cells;
   const size_t* lengths;
   int64_t width;
@@ -85,11 +85,11 @@ class ModelState {
   void predict_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts) const;
   template <class Rows>
   void predict_in_parallel(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
-  void encode(const TextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+  void encode(const CellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
               std::byte* memory) const;
   void encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
               std::byte* memory) const;
-  void encode(const CTextRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
+  void encode(const CCellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
               std::byte* memory) const;
   void finish_row(const float* logits, double* row, float* probabilities) const;
   void add_up(const RowEncoder::Counts& part, RowEncoder::Counts& sum) const;

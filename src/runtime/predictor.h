@@ -28,7 +28,7 @@ class RowError : public UserError {
 };
 
 // Rows of text in, probabilities out, whatever computes them: the runtime from a compact file, or LibTorch. A table has its
-// columns, node look-ups a column `node`, links `from` and `to`.
+// columns, node look-ups a column `node`, links `from` and `to`, texts one column of any bytes.
 class Predictor {
  public:
   virtual ~Predictor() = default;
@@ -37,6 +37,7 @@ class Predictor {
   virtual bool concurrent() const = 0;                      // several threads may predict at once
   virtual char delimiter() const { return ','; }            // of the files it was trained on
   virtual bool columns_name_rows() const { return false; }  // its columns say which row is meant, and are written out again
+  virtual bool reads_texts() const { return false; }        // its one column is free text, of any bytes and length
   // All rows that can be asked for, where the model knows them; none: rows come from the caller.
   virtual std::vector<std::string> known_rows() const { return {}; }
   // probabilities: rows x classes. Adds to counts (empty_counts).

@@ -70,7 +70,7 @@ InputCounts CompactModel::empty_counts() const { return state_->encoder().empty_
 
 void CompactModel::predict(std::span<const std::string_view> cells, std::span<float> probabilities, const RowLayout* layout,
                            InputCounts* counts) const {
-  predict_rows<TextRows>(*state_, cells, probabilities, layout, counts);
+  predict_rows<CellRows>(*state_, cells, probabilities, layout, counts);
 }
 
 void CompactModel::predict(std::span<const double> numbers, std::span<float> probabilities, const RowLayout* layout,

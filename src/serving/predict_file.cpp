@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -20,6 +19,8 @@
 #include "base/text.h"
 #include "data/table/encoded.h"
 #include "l0gm/error.h"
+#include "serving/predict_lines.h"
+#include "serving/row_text.h"
 
 namespace l0gm {
 namespace {
@@ -28,53 +29,6 @@ namespace {
 constexpr size_t small_block = 64 << 10, large_block = 1 << 20;
 constexpr size_t largest_block = 64 << 20;  // a graph is best asked about all its nodes at once
 constexpr int64_t most_threads = 256;
-
-// Lines of the output: the row's number, or its own columns where they say which row is meant.
-class RowText {
- public:
-  explicit RowText(const Predictor& predictor)
-      : width_(predictor.columns_name_rows() ? predictor.columns().size() : 0), classes_(predictor.classes().size()) {
-    for (size_t i = 0; i < classes_.size(); ++i) append_csv_cell(classes_[i], predictor.classes()[i]);
-  }
-  static std::string header(const Predictor& predictor) {
-    std::string text;
-    if (predictor.columns_name_rows()) {
-      for (const std::string& name : predictor.columns()) append_csv_cell(text += text.empty() ? "" : ",", name);
-    } else {
-      text = "row";
-    }
-    text += ",prediction";
-    for (const std::string& name : predictor.classes()) append_csv_cell(text += ',', "p_" + name);
-    return text + '\n';
-  }
-  void write(int64_t first_row, const std::string_view* cells, const std::vector<float>& probabilities, int64_t rows,
-             std::string& out) {
-    out.clear();
-    for (int64_t i = 0; i < rows; ++i) {
-      const float* p = probabilities.data() + static_cast<size_t>(i) * classes_.size();
-      if (width_ == 0) append(out, first_row + i);
-      for (size_t c = 0; c < width_; ++c)
-        append_csv_cell(c > 0 ? out += ',' : out, trim(cells[static_cast<size_t>(i) * width_ + c]));
-      out += ',';
-      out += classes_[static_cast<size_t>(std::max_element(p, p + classes_.size()) - p)];
-      for (size_t c = 0; c < classes_.size(); ++c) {
-        out += ',';
-        append(out, p[c]);
-      }
-      out += '\n';
-    }
-  }
-
- private:
-  template <class Number>
-  static void append(std::string& out, Number number) {
-    char buffer[32];  // the longest float takes 15 characters, the longest integer 20
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
-    out.append(buffer, static_cast<size_t>(end - buffer));
-  }
-  size_t width_;                      // columns that are written out again
-  std::vector<std::string> classes_;  // as cells
-};
 
 // The way of the blocks: cut off the file in order, worked on by any number of threads, written in order.
 // A block with a mistake stops the cutting; those before it are worked on to the end, for theirs would be the mistake to report.
@@ -235,16 +189,14 @@ void run_all(std::vector<std::unique_ptr<Worker>>& workers) {
   workers.front()->run();
 }
 
-// Per column, columns without any left out.
-nlohmann::json sum_by_column(const std::vector<std::string>& columns, const std::vector<std::unique_ptr<Worker>>& workers,
-                             std::vector<int64_t> InputCounts::* part) {
-  nlohmann::json result = nlohmann::json::object();
-  for (size_t i = 0; i < columns.size(); ++i) {
-    int64_t sum = 0;
-    for (const auto& worker : workers) sum += (worker->counts().*part)[i];
-    if (sum > 0) result[columns[i]] = sum;
+InputCounts sum_of(const Predictor& predictor, const std::vector<std::unique_ptr<Worker>>& workers) {
+  InputCounts sum = predictor.empty_counts();
+  for (const auto& worker : workers) {
+    for (auto part : {&InputCounts::unseen, &InputCounts::unreadable, &InputCounts::missing}) {
+      for (size_t i = 0; i < predictor.columns().size(); ++i) (sum.*part)[i] += (worker->counts().*part)[i];
+    }
   }
-  return result;
+  return sum;
 }
 
 std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& predictor) {
@@ -253,6 +205,15 @@ std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& 
   } catch (const UserError& error) {
     throw UserError(fmt::format("{}: {}", blocks.path().string(), error.what()));
   }
+}
+
+// Texts come in csv and tsv files by name, whatever they were trained on.
+char delimiter_for(const Predictor& predictor, const std::filesystem::path& input, char wanted) {
+  if (wanted != 0) return wanted;
+  const char trained = predictor.delimiter();
+  if (!predictor.reads_texts()) return trained;
+  if (has_ending(input, ".tsv")) return '\t';
+  return has_ending(input, ".csv") && trained == '\t' ? ',' : trained;
 }
 
 int64_t threads_of(const Predictor& predictor, int64_t wanted) {
@@ -264,10 +225,11 @@ int64_t threads_of(const Predictor& predictor, int64_t wanted) {
 
 nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
                             const PredictFileOptions& options) {
+  if (const std::unique_ptr<LineRows> lines = open_line_rows(predictor, input)) return predict_lines(predictor, *lines, output);
   const auto start = std::chrono::steady_clock::now();
   const size_t suitable = predictor.concurrent() ? small_block : predictor.columns_name_rows() ? largest_block : large_block;
-  CsvBlocks blocks(input, options.delimiter != 0 ? options.delimiter : predictor.delimiter(),
-                   options.block_bytes > 0 ? options.block_bytes : suitable);
+  CsvBlocks blocks(input, delimiter_for(predictor, input, options.delimiter),
+                   options.block_bytes > 0 ? options.block_bytes : suitable, CsvOptions{}.longest_line, predictor.reads_texts());
   const std::vector<int64_t> columns = columns_of_input(blocks, predictor);
   const int64_t threads = threads_of(predictor, options.threads);
   AtomicFile file(output);
@@ -279,15 +241,7 @@ nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::p
   const int64_t rows = conveyor.finish();
   if (rows == 0) throw UserError(fmt::format("{} has a header but no rows", input.string()));
   file.commit();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {{"rows", rows},
-          {"output", output.string()},
-          {"unseen", sum_by_column(predictor.columns(), workers, &InputCounts::unseen)},
-          {"unreadable", sum_by_column(predictor.columns(), workers, &InputCounts::unreadable)},
-          {"missing", sum_by_column(predictor.columns(), workers, &InputCounts::missing)},
-          {"threads", threads},
-          {"seconds", seconds},
-          {"rows_per_second", static_cast<double>(rows) / std::max(seconds, 1e-9)}};
+  return report_of_rows(predictor, rows, output, sum_of(predictor, workers), threads, seconds_since(start));
 }
 
 nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::path& output) {
@@ -304,12 +258,7 @@ nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::
   RowText(predictor).write(0, cells.data(), probabilities, std::ssize(rows), text);
   file.write(text);
   file.commit();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const nlohmann::json none = nlohmann::json::object();
-  return {{"rows", rows.size()}, {"output", output.string()},
-          {"unseen", none},      {"unreadable", none},
-          {"missing", none},     {"threads", 1},
-          {"seconds", seconds},  {"rows_per_second", static_cast<double>(rows.size()) / std::max(seconds, 1e-9)}};
+  return report_of_rows(predictor, std::ssize(rows), output, predictor.empty_counts(), 1, seconds_since(start));
 }
 
 }  // namespace l0gm

@@ -15,7 +15,8 @@ struct PredictFileOptions {
   size_t block_bytes = 0;  // of the input that a thread works on at a time; 0: what suits the predictor
 };
 
-// Reads rows (CSV, also compressed; columns in any order, others ignored), writes `row,prediction,p_<class>…` in the input's
+// Reads rows (CSV, or .jsonl with an object per line, or for texts .txt with a text per line, also compressed; columns in any
+// order, others ignored), writes `row,prediction,p_<class>…` in the input's
 // order, all of it or nothing, and returns what it met: rows, unseen categories, unreadable and missing values per column,
 // seconds, rows per second. The bytes written do not depend on the number of threads. Of several mistakes in the input the first
 // one is reported.

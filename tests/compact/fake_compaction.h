@@ -33,6 +33,7 @@ class FakeCompaction : public Compaction {
     predictions.labels = {0, 1, 1, 0};
     return predictions;
   }
+  double least_limit() const override { return allowed; }
   bool can_round() const override { return rounds; }
   Calibrator calibrator() const override { return {}; }
   nlohmann::json about() override {
@@ -61,6 +62,7 @@ class FakeCompaction : public Compaction {
   }
 
   double own_error = 1e-8, folding_error = 0, file_error = 1e-7;  // of the third row
+  double allowed = least_numerics_limit;
   bool rounds = false;
   int writes = 0, write_that_differs = 0;  // counted from 1; 0: none
 

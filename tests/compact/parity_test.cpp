@@ -28,6 +28,8 @@ TEST(Parity, TheLargestDifferenceIsFoundWithItsPlace) {
 TEST(Parity, TheLimitGrowsWithTheModelsOwnError) {
   Parity parity;
   EXPECT_EQ(parity.numerics_limit(), least_numerics_limit);
+  parity.least_limit = 1e-4;
+  EXPECT_EQ(parity.numerics_limit(), 1e-4) << "what this kind of model is always allowed";
   parity.own_error = 1e-4;
   EXPECT_EQ(parity.numerics_limit(), 2e-4);
   parity.algebra = 1e-12;

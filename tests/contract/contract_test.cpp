@@ -48,32 +48,42 @@ std::vector<Subject> subjects() {
   const std::string graph =
       "[data]\nsource = 'planted-graph'\nrows = 240\n[model]\nname = 'gcn'\nhidden = 12\ndropout = 0.1\ninterface_dropout = 0.1\n"
       "[train]\nepochs = 12\nlr = 0.02\nevaluate_every = 4\ncheckpoint_every = 2\nema = 0.5\n";
-  return {{"toy",
-           "toy",
-           "toy",
-           "[data]\nsource = 'toy'\nrows = 300\n[model]\nwidth = 16\nhidden = 8\ndepth = 1\n[train]\nepochs = 8\nlr = 0.02\n",
-           "graph.norm=batch",
-           "a graph",
-           {},
-           {"mean_margin"}},
-          {"table",
-           "table",
-           "table",
-           "[data]\nsource = 'planted-table'\nrows = 600\n[model]\nname = 'mlp'\nwidth = 4\nhidden = 16\ndepth = 1\n"
-           "[train]\nepochs = 6\nbatch = 64\n",
-           "graph.norm=batch",
-           "a graph",
-           {},
-           {}},
-          {"nodes", "graph", "graph", graph, "fm.weighted=false", "a table", {}, {"nodes", "attributes"}},
-          {"links",
-           "graph",
-           "graph",
-           graph + "[graph]\ntask = 'links'\n",
-           "table.min_count=3",
-           "a table",
-           {"from,to", "3,9", "0,1", "17,200", "5,5", "239,4", "9,3", "100,101"},
-           {"mrr", "hits_10"}}};
+  return {
+      {"toy",
+       "toy",
+       "toy",
+       "[data]\nsource = 'toy'\nrows = 300\n[model]\nwidth = 16\nhidden = 8\ndepth = 1\n[train]\nepochs = 8\nlr = 0.02\n",
+       "graph.norm=batch",
+       "a graph",
+       {},
+       {"mean_margin"}},
+      {"table",
+       "table",
+       "table",
+       "[data]\nsource = 'planted-table'\nrows = 600\n[model]\nname = 'mlp'\nwidth = 4\nhidden = 16\ndepth = 1\n"
+       "[train]\nepochs = 6\nbatch = 64\n",
+       "graph.norm=batch",
+       "a graph",
+       {},
+       {}},
+      {"nodes", "graph", "graph", graph, "fm.weighted=false", "a table", {}, {"nodes", "attributes"}},
+      {"links",
+       "graph",
+       "graph",
+       graph + "[graph]\ntask = 'links'\n",
+       "table.min_count=3",
+       "a table",
+       {"from,to", "3,9", "0,1", "17,200", "5,5", "239,4", "9,3", "100,101"},
+       {"mrr", "hits_10"}},
+      {"texts",
+       "text",
+       "text",
+       "[data]\nsource = 'planted-text'\nrows = 300\n[encoder]\nwidth = 16\ndepth = 1\nheads = 2\nffn = 24\nvocabulary = 200\n"
+       "max_tokens = 48\n[train]\nepochs = 8\nbatch = 32\nlr = 0.005\nema = 0.5\n",
+       "graph.norm=batch",
+       "a graph",
+       {},
+       {"max_tokens", "truncated_share"}}};
 }
 
 // As a kill: by an exception in the middle of a run.

@@ -286,5 +286,27 @@ TEST_F(PredictFile, ColumnsThatNameRowsAreWrittenOutAgain) {
   expect_no_traces();
 }
 
+TEST_F(PredictFile, AnObjectPerLineIsARow) {
+  predict("x,colour\n90,red\nmany,blue\n,green\n");
+  const std::string wanted = read_file(out());
+  const std::string objects =
+      "{\"colour\":\"red\",\"x\":90,\"more\":[1]}\n\n{\"x\":\"many\",\"colour\":\"blue\"}\n{\"x\":\"\",\"colour\":\"green\"}";
+  const nlohmann::json result = predict_file(predictor_, folder_.write("in.jsonl", objects), out(), {});
+  EXPECT_EQ(read_file(out()), wanted);
+  EXPECT_EQ(result["rows"], 3);
+  EXPECT_EQ(result["missing"], (nlohmann::json{{"x", 1}}));
+  EXPECT_EQ(result["unreadable"], (nlohmann::json{{"x", 1}}));
+  EXPECT_EQ(result["unseen"], (nlohmann::json{{"colour", 1}}));
+  const auto refusal_of = [&](const std::string& lines) {
+    return message_of<UserError>([&] { predict_file(predictor_, folder_.write("in.jsonl", lines), out(), {}); });
+  };
+  EXPECT_TRUE(contains(refusal_of("{\"x\":1}\n"), "no key 'colour'"));
+  EXPECT_TRUE(contains(refusal_of("{\"x\":1,\"colour\":\"a\"}\n{\"x\":\"odd\",\"colour\":\"a\"}\n"), "row 1, counted from 0"));
+  EXPECT_TRUE(contains(refusal_of("{\"x\":\"boom\",\"colour\":\"a\"}\n"), "1 rows from row 0 on"));
+  EXPECT_TRUE(contains(refusal_of("\n"), "no rows"));
+  EXPECT_EQ(read_file(out()), wanted) << "all or nothing";
+  expect_no_traces();
+}
+
 }  // namespace
 }  // namespace l0gm

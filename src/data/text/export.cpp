@@ -72,14 +72,15 @@ void write_texts(const fs::path& path, const TextData& data) {
   for (const Split split : {Split::train, Split::valid, Split::test}) {
     for (const int64_t row : data.rows(split)) part[static_cast<size_t>(row)] = name_of_enum(split);
   }
+  const char delimiter = path.extension() == ".csv" ? ',' : '\t';
   AtomicFile file(path);
-  file.write("text\tlabel\tsplit\n");
+  file.write(fmt::format("text{0}label{0}split\n", delimiter));
   std::string line;
   for (int64_t row = 0; row < data.texts.size(); ++row) {
     line.clear();
-    append_csv_cell(line, data.texts.view(row), '\t');
-    append_csv_cell(line += '\t', class_of(data, row), '\t');
-    line += '\t';
+    append_csv_cell(line, data.texts.view(row), delimiter);
+    append_csv_cell(line += delimiter, class_of(data, row), delimiter);
+    line += delimiter;
     line += part[static_cast<size_t>(row)];
     file.write(line += '\n');
   }

@@ -13,8 +13,8 @@
 //   export_perturbed_texts(data, tokens, *tokenizer, seed, "folder");
 namespace l0gm {
 
-// All texts as one tsv file with the columns text, label, split; quoted as csv where a text holds tabs or line ends. Read again
-// by data.source = tsv, data.text = text, data.label = label, data.split.column = split.
+// All texts as one tsv file (a name that ends in .csv: csv) with the columns text, label, split; quoted where a text holds
+// delimiters or line ends. Read again by data.source = tsv, data.text = text, data.label = label, data.split.column = split.
 void write_texts(const std::filesystem::path& path, const TextData& data);
 
 // train.jsonl, valid.jsonl and test.jsonl: {"row": number in the dataset, "label": …, "text": …}, bytes that are not UTF-8 as

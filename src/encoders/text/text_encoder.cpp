@@ -14,7 +14,7 @@ namespace l0gm {
 namespace {
 
 // Where blocks of positions begin, for fine units.
-constexpr std::array<int64_t, 4> block_starts = {0, 64, 128, 256};
+constexpr std::array<int64_t, TextEncoder::token_blocks> block_starts = {0, 64, 128, 256};
 
 std::string positions_of_block(int64_t block) {
   const auto next = static_cast<size_t>(block) + 1;
@@ -74,8 +74,23 @@ std::vector<std::shared_ptr<GateSite>> TextEncoder::make_sites(const GateOptions
 }
 
 std::map<std::string, torch::Tensor> TextEncoder::learned_buffers() const {
-  if (!feature_mean_.defined()) return {};
-  return {{"feature_mean", feature_mean_}, {"feature_factor", feature_factor_}};
+  std::map<std::string, torch::Tensor> buffers;
+  if (feature_mean_.defined()) buffers = {{"feature_mean", feature_mean_}, {"feature_factor", feature_factor_}};
+  if (token_factors_.defined()) buffers["token_factors"] = token_factors_;
+  return buffers;
+}
+
+void TextEncoder::fix_token_gates(const torch::Tensor& factors) {
+  token_factors_ = register_buffer("token_factors", factors.detach().reshape({token_blocks, width()}).clone());
+  token_site_ = nullptr;
+}
+
+torch::Tensor TextEncoder::gated_tokens(const torch::Tensor& states, const TextBatch& batch, GatePass& pass) const {
+  torch::Tensor block = at::zeros_like(batch.positions);
+  for (size_t b = 1; b < block_starts.size(); ++b) block += batch.positions.ge(block_starts[b]);
+  if (token_factors_.defined()) return states * token_factors_.index_select(0, block);
+  const torch::Tensor index = block.mul_(width()).unsqueeze(1) + at::arange(width(), block.options());
+  return pass.apply(*token_site_, states, index, batch.token_ids());
 }
 
 void TextEncoder::scale_interface(const torch::Tensor& mean, const torch::Tensor& factor) {
@@ -113,12 +128,7 @@ torch::Tensor TextEncoder::unscaled(const TextBatch& batch, GatePass& pass) {
   const torch::Tensor relative = transformer_->relative(layer_pass);
   for (int64_t i = 0; i < config.layers; ++i) {
     const bool last = i + 1 == config.layers;
-    if (last && token_site_ != nullptr) {
-      torch::Tensor block = at::zeros_like(batch.positions);
-      for (size_t b = 1; b < block_starts.size(); ++b) block += batch.positions.ge(block_starts[b]);
-      const torch::Tensor index = block.mul_(width()).unsqueeze(1) + at::arange(width(), block.options());
-      x = pass.apply(*token_site_, x, index, batch.token_ids());
-    }
+    if (last && (token_site_ != nullptr || token_factors_.defined())) x = gated_tokens(x, batch, pass);
     x = transformer_->layer(i, x, layer_pass, relative, last && pooling_ == Pooling::cls);
   }
   return pooled(x, batch);

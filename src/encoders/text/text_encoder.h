@@ -33,6 +33,11 @@ class TextEncoder : public Encoder {
   torch::Tensor unscaled(const TextBatch& batch, GatePass& pass);
   torch::Tensor scaled(const torch::Tensor& features) const;
   void scale_interface(const torch::Tensor& mean, const torch::Tensor& factor);  // [width] each; frozen encoders only
+  // Fine units: the gates of token states become fixed factors for good, [token_blocks, width].
+  static constexpr int64_t token_blocks = 4;
+  void fix_token_gates(const torch::Tensor& factors);
+  const GateSite* token_site() const { return token_site_.get(); }  // nullptr: none, or fixed
+  bool has_token_factors() const { return token_factors_.defined(); }
 
   const TransformerConfig& config() const { return transformer_->config(); }
   Transformer& transformer() { return *transformer_; }
@@ -47,6 +52,7 @@ class TextEncoder : public Encoder {
 
  private:
   torch::Tensor pooled(const torch::Tensor& states, const TextBatch& batch) const;
+  torch::Tensor gated_tokens(const torch::Tensor& states, const TextBatch& batch, GatePass& pass) const;
   std::shared_ptr<Transformer> transformer_;
   Pooling pooling_;
   int64_t blocks_;
@@ -54,6 +60,7 @@ class TextEncoder : public Encoder {
   torch::Tensor feature_mean_, feature_factor_;  // of a frozen encoder; else undefined
   std::optional<torch::Dtype> compute_;
   std::shared_ptr<GateSite> token_site_;  // fine units: what enters the last layer
+  torch::Tensor token_factors_;           // the same, fixed; else undefined
 };
 
 }  // namespace l0gm

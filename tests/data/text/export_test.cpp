@@ -60,6 +60,8 @@ TEST(ExportTexts, OddTextsAreQuoted) {
       read_file(folder.path() / "odd.tsv"),
       "text\tlabel\tsplit\n\"tab\tand\nline\"\ta\ttrain\n\"\"\"quoted\"\"\"\t\"b\t\"\tvalid\n\ta\ttest\nbad \xFF byte\t\"b\t\""
       "\ttrain\nplain text\t\ttest\n");
+  write_texts(folder.path() / "odd.csv", odd_texts());
+  EXPECT_TRUE(read_file(folder.path() / "odd.csv").starts_with("text,label,split\n\"tab\tand\nline\",a,train\n"));
 }
 
 TEST(ExportTexts, PartsAsJsonLines) {

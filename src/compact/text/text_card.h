@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace l0gm {
+
+// The model card of a text model's compact file. `about`: what the file says about itself.
+std::string text_card(const std::string& file, const nlohmann::json& about);
+
+}  // namespace l0gm

@@ -1,0 +1,185 @@
+#include "compact/text/text_compaction.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "compact/about.h"
+#include "compact/text/text_card.h"
+#include "data/table/source.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double most_test_work = 5e12;  // a few minutes on a processor
+
+// Before a model is read, which may take minutes.
+const fs::path& checked_run(const fs::path& run, const CompactOptions& options) {
+  if (!options.lookup.empty()) {
+    throw UserError(fmt::format("--nodes: {} is a run on texts, which have no nodes; leave it out", run.string()));
+  }
+  if (options.weights == WeightType::int8) {
+    throw UserError("--weights int8: a text model is written in float32 or bfloat16 so far. Choose one of them.");
+  }
+  return run;
+}
+
+TextRun open_text_run(const fs::path& path, torch::Dtype dtype) {
+  TextRun run(path, prepare_machine("cpu", 0, false));
+  for (const GateSite* site : run.model->sites()) {
+    if (!site->gate->has_instance_logits()) continue;
+    throw UserError(fmt::format(
+        "{} has gates that depend on the text (gate.logits = instance), so that no dimension can be left out for all: "
+        "a text model like that cannot be compacted. Train it with gate.logits = global, or predict with the run's "
+        "folder.",
+        path.string()));
+  }
+  place(*run.model, torch::kCPU, dtype);
+  dynamic_cast<TextEncoder&>(run.model->encoder()).compute_in(dtype);
+  return run;
+}
+
+// The resolved configuration's sections that the model was made from.
+nlohmann::json options_of_texts(Config config) {
+  nlohmann::json some;
+  const nlohmann::json all = OptionList::of(config).json();
+  for (const auto& [key, value] : all.items()) {
+    const bool of_model = key.starts_with("model.") || key.starts_with("encoder.") || key.starts_with("gate.");
+    if (of_model && key != "encoder.path") some[key] = value;
+  }
+  return some;
+}
+
+nlohmann::json encoder_facts(const TextRun& run, const TextNet& net) {
+  nlohmann::json weights = nlohmann::json::array();
+  for (const FileStamp& file : run.text.weights) {
+    weights.push_back({{"name", file.path.filename().string()}, {"sha256", file.sha256}});
+  }
+  const TransformerConfig& config = net.encoder;
+  return {{"model_type", config.model_type},
+          {"layers", config.layers},
+          {"width", config.hidden},
+          {"heads", config.heads},
+          {"intermediate", config.intermediate},
+          {"vocabulary", config.vocabulary},
+          {"parameters", config.parameters()},
+          {"pooling", name_of_enum(net.pooling)},
+          {"frozen", run.config.encoder.frozen},
+          {"weights", weights}};
+}
+
+}  // namespace
+
+TextCompaction::TextCompaction(const fs::path& run, const CompactOptions& options)
+    : run_(open_text_run(checked_run(run, options), torch::kFloat32)), texts_(run_) {
+  narrowed_ = open_text_run(run, torch::kFloat64).model;
+  exact_ = ask(*narrowed_);  // before it is narrowed: two large models in memory, not three
+  if (!narrow_text_model(*narrowed_, run_.gate_state)) throw std::logic_error("TextCompaction: gates depend on the text");
+  checked_ = {texts_.size(), "texts", [this](int64_t row) { return texts_.where(row); },
+              [this](int64_t row) { return fmt::format("'{}'", texts_.beginning(row)); }};
+}
+
+std::vector<double> TextCompaction::ask(Model& model) const {
+  return predict_texts(model, run_.gate_state, texts_.rows(), run_.text.classes, torch::kCPU).probabilities;
+}
+
+std::vector<double> TextCompaction::trained(Precision precision) {
+  return precision == Precision::float64 ? exact_ : ask(*run_.model);
+}
+
+std::vector<double> TextCompaction::folded() { return ask(*narrowed_); }
+
+std::vector<double> TextCompaction::served(const fs::path& file) { return ask(*read_text_model(file).model); }
+
+bool TextCompaction::predicts(Split split) {
+  const TextDataset& dataset = run_.dataset();
+  double tokens = 0;
+  for (const int64_t row : dataset.data.rows(split)) tokens += static_cast<double>(dataset.tokens.length(row));
+  return tokens > 0 && (split != Split::test || work_of_layers(run_.text.encoder, tokens) <= most_test_work);
+}
+
+Predictions TextCompaction::served(const fs::path& file, Split split) {
+  Predictions none;
+  none.classes = classes();
+  if (!predicts(split)) return none;
+  const TextFile stored = read_text_model(file);
+  if (stored.tensors_sha256 != found_in_) {
+    found_.clear();
+    found_in_ = stored.tensors_sha256;
+  }
+  if (const auto known = found_.find(split); known != found_.end()) return known->second;
+  return found_[split] = predict_texts(*stored.model, {}, run_.rows(split), classes(), torch::kCPU);
+}
+
+nlohmann::json TextCompaction::about() {
+  const TextRecord& text = run_.text;
+  const TextNet net = text_net_of(*narrowed_, std::ssize(text.classes));
+  const nlohmann::json summary = run_.folder.read_json(run_.folder.summary());
+  nlohmann::json about = about_run(run_);
+  about.update({{"texts", text.texts},
+                {"training_rows", run_.dataset().data.rows(Split::train).size()},
+                {"label", text.label_column},
+                {"classes", text.classes},
+                {"class_rows", text.class_rows},
+                {"text_column", text.text_column},
+                {"max_tokens", text.max_tokens},
+                {"truncated_share", text.truncated_share},
+                {"mean_tokens", text.mean_tokens},
+                {"encoder", encoder_facts(run_, net)},
+                {"dimensions", net.encoder.hidden},
+                {"open_dimensions", net.head_width()},
+                {"closed_columns", nlohmann::json::array()},
+                {"encoder_narrowed", false},
+                {"parameters_dense", run_.model->parameter_count()},
+                {"parameters_open", net.parameters()},
+                {"projected_units", summary.value("projected_units", int64_t{0})},
+                {"converged", summary.value("converged", true)},
+                {"gate", about_gate(run_, nullptr)},
+                {"options", options_of_texts(run_.config)}});
+  return about;
+}
+
+int64_t TextCompaction::write(const fs::path& file, WeightType weights, const Calibrator& calibrator,
+                              const nlohmann::json& about) {
+  const TextRecord& text = run_.text;
+  const TextHeader header{text_net_of(*narrowed_, std::ssize(text.classes)),
+                          text.tokenizer,
+                          text.text_column,
+                          delimiter_of(run_.config.data),
+                          text.max_tokens,
+                          text.classes,
+                          calibrator,
+                          about};
+  return write_text_model(file, header, *narrowed_, weights);
+}
+
+std::string TextCompaction::card(const std::string& file, const nlohmann::json& about) const { return text_card(file, about); }
+
+nlohmann::json TextCompaction::result(const nlohmann::json& about) const {
+  nlohmann::json result = {{"kind", "text"}};
+  for (const char* key :
+       {"dimensions", "open_dimensions", "encoder_narrowed", "max_tokens", "truncated_share", "projected_units", "converged"}) {
+    result[key] = about[key];
+  }
+  return result;
+}
+
+std::string TextCompaction::describe(const nlohmann::json& result) const {
+  std::string text =
+      fmt::format("{}: {} bytes, {} of {} units open, reads the first {} tokens of a text\n", result["model"].get<std::string>(),
+                  with_thousands(result["bytes"].get<int64_t>()), with_thousands(result["open_units"].get<int64_t>()),
+                  with_thousands(result["units"].get<int64_t>()), result["max_tokens"].get<int64_t>());
+  if (result["open_dimensions"] != result["dimensions"]) {
+    text += fmt::format(
+        "  only the head is narrower ({} of {} dimensions): the interface follows a layer norm, which reads all of them, so that "
+        "an "
+        "interface gate saves next to nothing in a text encoder\n",
+        result["open_dimensions"].get<int64_t>(), result["dimensions"].get<int64_t>());
+  }
+  return text;
+}
+
+}  // namespace l0gm

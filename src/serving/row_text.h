@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/predictor.h"
+
+namespace l0gm {
+
+// Lines of a file of predictions: the row's number, or its own columns where they say which row is meant; the class that is most
+// likely; all probabilities.
+class RowText {
+ public:
+  explicit RowText(const Predictor& predictor);
+  static std::string header(const Predictor& predictor);
+  // Replaces `out`. `cells`: of all rows, read where columns name rows.
+  void write(int64_t first_row, const std::string_view* cells, const std::vector<float>& probabilities, int64_t rows,
+             std::string& out) const;
+
+ private:
+  size_t width_;                      // columns that are written out again
+  std::vector<std::string> classes_;  // as cells
+};
+
+// What predict_file() returns.
+nlohmann::json report_of_rows(const Predictor& predictor, int64_t rows, const std::filesystem::path& output,
+                              const InputCounts& counts, int64_t threads, double seconds);
+double seconds_since(std::chrono::steady_clock::time_point start);
+
+// Whether a file's name ends so, in either case, before the ending of a compressed file.
+bool has_ending(const std::filesystem::path& path, std::string_view ending);
+
+}  // namespace l0gm
