@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -23,31 +24,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What fits how much of the model is trained: all of a pretrained encoder, gate and head only, everything from scratch.
-std::vector<Default> settings_for(const Config& config) {
-  if (config.encoder.path.empty()) {
-    return {{"train.epochs", "8"},
-            {"train.batch", "64"},
-            {"train.lr", "0.001"},
-            {"train.head_lr", "0.001"},
-            {"train.ema", "0.99"},
-            {"train.weight_decay", "0.05"},
-            {"model.interface_dropout", "0.2"},
-            {"train.label_smoothing", "0.02"}};
-  }
-  if (config.encoder.frozen) {
-    return {{"train.epochs", "40"},           {"train.batch", "256"},        {"train.lr", "0.002"},
-            {"train.head_lr", "0.002"},       {"train.ema", "0.995"},        {"train.weight_decay", "0.05"},
-            {"model.interface_dropout", "0"}, {"train.label_smoothing", "0"}};
-  }
-  return {{"train.epochs", "2"},
-          {"train.batch", "32"},
-          {"train.lr", "0.00005"},
-          {"train.head_lr", "0.001"},
-          {"train.ema", "0.998"},
-          {"train.weight_decay", "0.01"},
-          {"model.interface_dropout", "0.1"},
-          {"train.label_smoothing", "0.02"}};
+// Settings that depend on how much of the model is trained: everything from scratch, all of a pretrained encoder, gate and head
+// only.
+struct Setting {
+  std::string_view key, scratch, tuned, frozen;
+};
+constexpr std::array<Setting, 10> settings = {{{"train.epochs", "8", "2", "40"},
+                                               {"train.batch", "64", "32", "256"},
+                                               {"train.lr", "0.001", "0.00005", "0.002"},
+                                               {"train.head_lr", "0.001", "0.001", "0.002"},
+                                               {"train.ema", "0.99", "0.998", "0.995"},
+                                               {"train.weight_decay", "0.05", "0.01", "0.05"},
+                                               {"model.interface_dropout", "0.2", "0.1", "0"},
+                                               {"train.label_smoothing", "0.02", "0.02", "0"},
+                                               {"train.evaluate_every", "1", "0.25", "1"},
+                                               {"train.checkpoint_every", "1", "0.5", "10"}}};
+
+std::string_view value_for(const Setting& setting, const EncoderOptions& encoder) {
+  if (encoder.path.empty()) return setting.scratch;
+  return encoder.frozen ? setting.frozen : setting.tuned;
 }
 
 TextRecord& text_record(Record& record) { return dynamic_cast<TextRecord&>(record); }
@@ -99,36 +94,25 @@ bool TextModality::reads(const DataOptions& data) const { return names_texts(dat
 std::vector<std::string> TextModality::models() const { return text_model_names(); }
 
 std::vector<Default> TextModality::defaults() const {
-  return {{"model.name", "transformer"},     {"train.lr_warmup", "0.06"},
-          {"train.lr_decay", "linear"},      {"train.lr_end", "0"},
-          {"train.calibrator", "power"},     {"train.evaluate_every", "0.25"},
-          {"train.checkpoint_every", "0.5"}, {"schedule.warmup", "0.05"},
-          {"schedule.anneal_until", "0.7"},  {"schedule.ramp_until", "0.6"}};
+  return {{"train.lr_warmup", "0.06"},   {"train.lr_decay", "linear"}, {"train.lr_end", "0"},
+          {"train.calibrator", "power"}, {"schedule.warmup", "0.05"},  {"schedule.anneal_until", "0.7"},
+          {"schedule.ramp_until", "0.6"}};
 }
 
 void TextModality::resolve(OptionList& options, const Config& config) const {
   if (!options.named("model.name")) options.set(config.encoder.path.empty() ? "model.name=transformer" : "model.name=pretrained");
-  for (const auto& [key, value] : settings_for(config)) {
-    if (!options.named(std::string(key))) options.set(fmt::format("{}={}", key, value));
-  }
-  if (config.encoder.frozen) {
-    for (const char* every : {"train.evaluate_every", "train.checkpoint_every"}) {
-      if (!options.named(every)) options.set(fmt::format("{}=1", every));
-    }
+  for (const Setting& setting : settings) {
+    if (options.named(std::string(setting.key))) continue;
+    options.set(fmt::format("{}={}", setting.key, value_for(setting, config.encoder)));
   }
 }
 
 std::vector<std::string> TextModality::resolved_defaults() const {
-  std::vector<std::string> rows = {"| `model.name` | `pretrained` where `encoder.path` is set |"};
-  Config scratch, tuned, frozen;
-  tuned.encoder.path = frozen.encoder.path = "x";
-  frozen.encoder.frozen = true;
-  const auto first = settings_for(scratch), second = settings_for(tuned), third = settings_for(frozen);
-  for (size_t i = 0; i < first.size(); ++i) {
-    rows.push_back(fmt::format("| `{}` | `{}` from scratch, `{}` for a pretrained encoder, `{}` for a frozen one |", first[i].key,
-                               first[i].value, second[i].value, third[i].value));
+  std::vector<std::string> rows = {"| `model.name` | `transformer`; `pretrained` where `encoder.path` is set |"};
+  for (const auto& [key, scratch, tuned, frozen] : settings) {
+    rows.push_back(fmt::format("| `{}` | `{}` from scratch, `{}` for a pretrained encoder, `{}` for a frozen one |", key, scratch,
+                               tuned, frozen));
   }
-  rows.push_back("| `train.evaluate_every`, `train.checkpoint_every` | `1` for a frozen encoder |");
   return rows;
 }
 
