@@ -127,7 +127,8 @@ TEST(TextCompaction, FrozenEncodersAreInTheFile) {
       folder.write("frozen.toml",
                    "[data]\nsource = 'planted-text'\nrows = 300\n[encoder]\nfrozen = true\nmax_tokens = 24\npath = '" +
                        encoder.string() + "'\n[train]\nepochs = 8\nbatch = 64\n");
-  const TrainedTinyText trained(read_config(path, {"gate.target_active=0.5"}));
+  const Config config = read_config(path, {"gate.target_active=0.5"});
+  const TrainedTinyText trained(&config);
   compact_and_compare(trained);
   const TextFile file = read_text_model(trained.file);
   EXPECT_TRUE(file.header.net.scaled);

@@ -22,7 +22,7 @@ using Tensors = std::map<std::string, TensorBytes>;
 // A narrowed model as it comes out of compaction, with untrained numbers.
 TextHeader small_text_header(const std::string& model_type = "bert") {
   TextHeader header;
-  header.tokenizer = train_tokenizer({"one two three", "four five", "six seven eight"}, 60);
+  header.tokenizer = train_tokenizer({"one two three", "four five", "six seven eight"}, 100);
   json config = {{"model_type", model_type},      {"vocab_size", header.tokenizer->vocabulary_size() + 1},
                  {"max_position_embeddings", 12}, {"hidden_size", 8},
                  {"num_hidden_layers", 1},        {"num_attention_heads", 2},
@@ -93,7 +93,8 @@ TEST(TextFile, WhatIsReadIsWhatWasWritten) {
 TEST(TextFile, Bfloat16RoundsTheMatricesOfTheEncoder) {
   const TemporaryFolder folder;
   const TextHeader header = small_text_header();
-  const auto model = drawn_model(header.net), path = folder.path() / "m.l0gm";
+  const auto model = drawn_model(header.net);
+  const auto path = folder.path() / "m.l0gm";
   write_text_model(path, header, *model, WeightType::bfloat16);
   const TextFile file = read_text_model(path);
   EXPECT_EQ(file.weights, WeightType::bfloat16);
