@@ -86,9 +86,8 @@ bool TextModality::reads(const DataOptions& data) const { return names_texts(dat
 std::vector<std::string> TextModality::models() const { return text_model_names(); }
 
 std::vector<Default> TextModality::defaults() const {
-  return {{"model.name", "transformer"},    {"train.lr_warmup", "0.06"},     {"train.lr_decay", "linear"},
-          {"train.lr_end", "0"},            {"train.calibrator", "power"},   {"train.evaluate_every", "0.25"},
-          {"train.checkpoint_every", "0.5"}, {"schedule.warmup", "0.05"},    {"schedule.anneal_until", "0.7"},
+  return {{"train.lr_warmup", "0.06"},   {"train.lr_decay", "linear"},      {"train.lr_end", "0"},
+          {"train.calibrator", "power"}, {"schedule.warmup", "0.05"},      {"schedule.anneal_until", "0.7"},
           {"schedule.ramp_until", "0.6"}};
 }
 
@@ -97,15 +96,13 @@ void TextModality::resolve(OptionList& options, const Config& config) const {
   for (const auto& [key, value] : settings_for(config)) {
     if (!options.named(std::string(key))) options.set(fmt::format("{}={}", key, value));
   }
-  if (config.encoder.frozen) {
-    for (const char* every : {"train.evaluate_every", "train.checkpoint_every"}) {
-      if (!options.named(every)) options.set(fmt::format("{}=1", every));
-    }
+  for (const auto& [every, epochs] : {std::pair("train.evaluate_every", "0.25"), std::pair("train.checkpoint_every", "0.5")}) {
+    if (!options.named(every)) options.set(fmt::format("{}={}", every, config.encoder.frozen ? "1" : epochs));
   }
 }
 
 std::vector<std::string> TextModality::resolved_defaults() const {
-  std::vector<std::string> rows = {"| `model.name` | `pretrained` where `encoder.path` is set |"};
+  std::vector<std::string> rows = {"| `model.name` | `transformer`, `pretrained` where `encoder.path` is set |"};
   Config scratch, tuned, frozen;
   tuned.encoder.path = frozen.encoder.path = "x";
   frozen.encoder.frozen = true;
@@ -114,7 +111,7 @@ std::vector<std::string> TextModality::resolved_defaults() const {
     rows.push_back(fmt::format("| `{}` | `{}` from scratch, `{}` for a pretrained encoder, `{}` for a frozen one |", first[i].key,
                                first[i].value, second[i].value, third[i].value));
   }
-  rows.push_back("| `train.evaluate_every`, `train.checkpoint_every` | `1` for a frozen encoder |");
+  rows.push_back("| `train.evaluate_every`, `train.checkpoint_every` | `0.25` and `0.5`, `1` for a frozen encoder |");
   return rows;
 }
 
