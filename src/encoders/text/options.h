@@ -62,7 +62,7 @@ struct EncoderOptions {
     v("heads", heads, "from scratch: attention heads; must divide the width", between(1, 256))
         .read_by("model.name = transformer");
     v("ffn", ffn, "from scratch: units of each layer's feed-forward part", between(1, 65536)).read_by("model.name = transformer");
-    v("vocabulary", vocabulary, "from scratch: tokens that are learned from the training texts", between(16, 1000000))
+    v("vocabulary", vocabulary, "from scratch: tokens that are learned from the training texts", between(100, 1000000))
         .read_by("model.name = transformer");
   }
 };

