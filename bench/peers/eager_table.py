@@ -167,7 +167,7 @@ class Trainer:
         gates = [p for name, p in named if name.startswith("gate.")]
         head = [p for name, p in named if not name.startswith(("encoder.", "gate."))]
         groups = [{"params": encoder, "base": lr}, {"params": head, "base": self.options.get("head_lr", lr)},
-                  {"params": gates, "base": self.options["gate_lr"], "weight_decay": 0.0}]
+                  {"params": gates, "base": self.options.get("gate_lr", 0.05), "weight_decay": 0.0}]
         self.averaged = encoder + head
         self.parameters = self.averaged + gates
         self.average = [p.detach().clone() for p in self.averaged]
@@ -189,8 +189,8 @@ class Trainer:
         if options["control"] == "lambda":
             return expected * (options["lambda"] * ramp)
         gap = expected / gate.logits.numel() - (1 + (options["target_active"] - 1) * ramp)
-        penalty = gap * self.price + gap.square() * (options["control_damping"] / 2)
-        self.price += options["control_rate"] * gap.item()
+        penalty = gap * self.price + gap.square() * 5  # an augmented Lagrangian: the simplest control that holds a target
+        self.price += 0.05 * gap.item()
         return penalty
 
     def step(self, codes: Tensor, slopes: Tensor, targets: Tensor) -> float:

@@ -29,7 +29,8 @@ void run_text(const TextArguments& arguments, const Common& common) {
 void add_bench_text(CLI::App& bench, const Common& common) {
   auto arguments = std::make_shared<TextArguments>();
   CLI::App* verb = bench.add_subcommand("text", "seconds of an epoch and texts a second, from token ids to probabilities");
-  verb->add_option("what", arguments->what, "configuration (trained for a few epochs), or a finished run (inference)")->required();
+  verb->add_option("what", arguments->what, "configuration (trained for a few epochs), or a finished run (inference)")
+      ->required();
   verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
   verb->add_option("-o,--out", arguments->out, "folder to train in; must not exist, and is removed afterwards")
       ->capture_default_str();

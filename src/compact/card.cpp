@@ -80,11 +80,15 @@ std::string gate(const Json& about, const std::string& columns, bool folded) {
         gate["unit"].get<std::string>(), gate["logits"].get<std::string>(), gate["test_rule"].get<std::string>(),
         count(about, "open_dimensions"), count(about, "dimensions"), count(about, "parameters_open"),
         count(about, "parameters_dense"), folded ? " before folding" : "");
+    // Files of earlier versions do not say it.
     if (!gate.value("converged", true)) {
       text += fmt::format(
-          " **The gates had not converged**: fixing them changed {} units, so which are open was settled by their order, not by "
+          " **The gates had not converged**: fixing them changed {} units, so which are open was settled by their order and not "
+          "by "
           "training.",
           count(gate, "projected_units"));
+    } else if (gate.contains("projected_units")) {
+      text += fmt::format(" Fixing the gates changed {} units.", count(gate, "projected_units"));
     }
   }
   return text + (closed.empty() ? fmt::format(" All {} are read.\n", columns)

@@ -55,17 +55,6 @@ std::string gate_of_card(const json& about) {
         "computes "
         "closed ones as well. An interface gate saves next to nothing in a text encoder.\n";
   }
-  const auto projected = about["projected_units"].get<int64_t>();
-  if (!about["converged"].get<bool>()) {
-    text += fmt::format(
-        "**Not converged**: {} units had to be opened or closed against their own gates to meet the target. Train longer, or "
-        "look "
-        "at the figures with care.\n",
-        with_thousands(projected));
-  } else {
-    text += fmt::format("Units that were opened or closed against their own gates to meet the target: {}.\n",
-                        with_thousands(projected));
-  }
   return text;
 }
 

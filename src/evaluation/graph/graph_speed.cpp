@@ -93,10 +93,9 @@ std::string describe_graph_speed(const nlohmann::json& result) {
     return bytes.is_null() ? std::string() : fmt::format(", at most {:.2f} GB", bytes.get<double>() / 1e9);
   };
   if (result.contains("epoch_seconds")) {
-    text +=
-        fmt::format("  training    {:.4f} s an epoch (mean of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(),
-                    result["epochs"].get<int64_t>(), result["steps_per_epoch"].get<int64_t>(),
-                    result["steps_per_epoch"] == 1 ? "" : "s", gigabytes(result["peak_bytes_training"]));
+    text += fmt::format("  training    {:.4f} s an epoch (mean of {}, {} step{} each){}\n", result["epoch_seconds"].get<double>(),
+                        result["epochs"].get<int64_t>(), result["steps_per_epoch"].get<int64_t>(),
+                        result["steps_per_epoch"] == 1 ? "" : "s", gigabytes(result["peak_bytes_training"]));
   }
   for (const char* which : {"as_trained", "narrowed"}) {
     if (!result.contains(which)) continue;

@@ -15,7 +15,8 @@
 
 namespace l0gm {
 
-nlohmann::json measure_text_inference(const std::filesystem::path& path, const Machine& machine, const TextSpeedOptions& options) {
+nlohmann::json measure_text_inference(const std::filesystem::path& path, const Machine& machine,
+                                      const TextSpeedOptions& options) {
   using Clock = std::chrono::steady_clock;
   TextRun run(path, machine);
   const TextRows texts = run.rows(Split::test);

@@ -40,7 +40,9 @@ TextRun::TextRun(const fs::path& path, const Machine& its_machine) : Run(TextMod
                                     fs::exists(file.path, gone) ? "not the same file any more" : "gone"));
       }
     }
-    TextModality().start(*model, config);
+    Config found = config;  // the folder may have been named from elsewhere
+    found.encoder.path = text.weights.at(0).path.parent_path().string();
+    TextModality().start(*model, found);
   }
   load_weights();
   choose_matmul(*model, config, machine);
