@@ -234,10 +234,10 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     enter_phase(state);
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
-    ++state_.step;
-    const bool look = state_.step % look_every == 0 || state_.step == steps_;
-    const bool keep = state_.step == steps_ || state_.step % save_every == 0;
-    if (loss_sum_.is_cpu() || look || keep || stop || state_.step % look_at_losses_every == 0) collect_losses();
+    const int64_t done = state_.step + 1;
+    const bool look = done % look_every == 0 || done == steps_, keep = done == steps_ || done % save_every == 0;
+    if (loss_sum_.is_cpu() || look || keep || stop || done % look_at_losses_every == 0) collect_losses();
+    state_.step = done;
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, last_loss_);
     if (look) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -56,6 +56,16 @@ double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
   return a.sizes() == b.sizes() ? (a - b).abs().max().item<double>() : 1e30;
 }
 
+TEST_F(Train, GradientsOfSeveralBatchesAreThoseOfALargerOne) {
+  Watcher watcher;
+  const Settings same = {"train.precision=float64", "train.epochs=3", "gate.unit=none"};
+  ASSERT_TRUE(train(tiny_config(with(same, {"train.batch=60"})), out("large"), watcher));
+  ASSERT_TRUE(train(tiny_config(with(same, {"train.batch=20", "train.accumulate=3"})), out("parts"), watcher));
+  const TensorMap large = best_of("large"), parts = best_of("parts");
+  ASSERT_FALSE(large.empty());
+  for (const auto& [name, tensor] : large) EXPECT_LT(largest_difference(tensor, parts.at(name)), 1e-9) << name;
+}
+
 // ---- weights of another run as a start
 
 TEST_F(Train, WeightsStartFromAnotherRun) {
