@@ -50,6 +50,8 @@ class Encoder : public torch::nn::Module {
   virtual bool narrow(const torch::Tensor&) { return false; }
   // Buffers that training changes and a checkpoint must hold, by name below the encoder; others are made anew by the constructor.
   virtual std::map<std::string, torch::Tensor> learned_buffers() const { return {}; }
+  // Whether its parameters stay as they were read: they are neither trained nor part of a checkpoint.
+  virtual bool frozen() const { return false; }
   // Shares of the encoder's learning rate by the name of a parameter below the encoder; those that are not named have all of it.
   virtual std::map<std::string, double> rate_of_parameters() const { return {}; }
   // Called before evaluation: sets embeddings that no training row has used to a mean (see FieldRows::settle).

@@ -77,7 +77,10 @@ torch::Tensor HardConcreteImpl::rule(const torch::Tensor& logits, double tau) co
 torch::Tensor HardConcreteImpl::test_values(const GateState& state) const {
   if (state.phase == Phase::warmup) return at::ones_like(logits_);
   const torch::Tensor values = rule(logits_.detach(), state.tau);
-  return state.keep < 1 ? values * keep_mask(state) : values;
+  if (state.keep >= 1) return values;
+  // Top-k: the order decides, whatever the logits are.
+  const torch::Tensor kept = keep_mask(state);
+  return options_.test_rule == TestRule::threshold ? kept : values * kept;
 }
 
 torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
@@ -138,7 +141,8 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     // A unit that never opens (and may be removed) or that top-k closes must not become the only open unit of an example.
     if (state.keep < 1) candidates = candidates.masked_fill(keep_mask(state).eq(0), -HUGE_VAL);
     if (instance) candidates = candidates.masked_fill(ever_open(state).logical_not(), -HUGE_VAL);
-    result.gates = spread(rule(candidates, state.tau));
+    const bool by_order = state.keep < 1 && !instance && options_.test_rule == TestRule::threshold;
+    result.gates = spread(by_order ? keep_mask(state) : rule(candidates, state.tau));
   } else {
     const bool per_example = options_.noise == Noise::example;
     Draw noise_draw = draw;

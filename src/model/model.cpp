@@ -100,9 +100,15 @@ TensorMap Model::gates() const {
   return gates;
 }
 
+TensorMap Model::trained_weights() const {
+  TensorMap weights;
+  if (!encoder_->frozen()) add_parameters(weights, "encoder", *encoder_);
+  add_parameters(weights, "head", *head_);
+  return weights;
+}
+
 TensorMap Model::state() const {
-  TensorMap state = weights();
-  std::erase_if(state, [](const auto& item) { return !item.second.requires_grad(); });  // a frozen encoder
+  TensorMap state = trained_weights();
   for (const auto& [name, parameter] : gates()) state[name] = parameter;
   for (const auto& [name, buffer] : encoder_->learned_buffers()) state["encoder." + name] = buffer;
   return state;
@@ -112,9 +118,9 @@ Model::ParameterGroups Model::parameter_groups() const {
   ParameterGroups groups;
   const std::map<std::string, double> rates = encoder_->rate_of_parameters();
   for (const auto& item : encoder_->named_parameters()) {
+    if (encoder_->frozen()) break;
     const auto rate = rates.find(item.key());
-    if (item.value().requires_grad())
-      groups.encoder[rate == rates.end() ? 1 : rate->second]["encoder." + item.key()] = item.value();
+    groups.encoder[rate == rates.end() ? 1 : rate->second]["encoder." + item.key()] = item.value();
   }
   add_parameters(groups.head, "head", *head_);
   std::vector<torch::Tensor> maps;

@@ -21,8 +21,9 @@ class Model : public torch::nn::Module {
   std::vector<const GateSite*> sites() const;  // in the order in which a pass meets them
   // Everything that a checkpoint holds, by name: parameters that are trained, and the buffers that the encoder says are learned.
   TensorMap state() const;
-  TensorMap weights() const;  // parameters of encoder and head
-  TensorMap gates() const;    // parameters of the gates
+  TensorMap weights() const;          // parameters of encoder and head
+  TensorMap trained_weights() const;  // the same without those of a frozen encoder
+  TensorMap gates() const;            // parameters of the gates
   // What is trained at one rate each. The map of instance logits reads the whole interface: at the logits' own rate its many
   // weights would be noise, so it goes with the encoder.
   struct ParameterGroups {

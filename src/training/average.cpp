@@ -10,11 +10,7 @@ AveragedWeights::AveragedWeights(std::shared_ptr<Model> model, double decay) : m
   reset();
 }
 
-TensorMap AveragedWeights::weights() const {
-  TensorMap weights = model_->weights();
-  std::erase_if(weights, [](const auto& item) { return !item.second.requires_grad(); });  // what is frozen is its own mean
-  return weights;
-}
+TensorMap AveragedWeights::weights() const { return model_->trained_weights(); }
 
 TensorMap AveragedWeights::state() const {
   TensorMap result = average_;

@@ -27,6 +27,7 @@ class TextEncoder : public Encoder {
   int64_t shared_parameters() const override;
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
 
+  bool frozen() const override { return feature_mean_.defined(); }
   std::map<std::string, double> rate_of_parameters() const override;
   std::map<std::string, torch::Tensor> learned_buffers() const override;
   // The interface before and after scaling, which a frozen encoder's has.

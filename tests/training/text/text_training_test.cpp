@@ -7,6 +7,7 @@
 #include "model/tensor_file.h"
 #include "support/environment.h"
 #include "training/text/perturbed_texts.h"
+#include "training/text/text_modality.h"
 
 namespace l0gm {
 namespace {
