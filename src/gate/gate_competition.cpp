@@ -64,11 +64,11 @@ torch::Tensor priced_cost(const GatePass::Record& record, double tau) {
   return value.dim() == 2 ? at::matmul(value, gate.cost()).mean() : at::dot(value, gate.cost());
 }
 
-GateCompetition::GateCompetition(std::vector<const GateSite*> sites, int64_t annealing_steps, double rate)
-    : sites_(std::move(sites)), annealing_steps_(annealing_steps), rate_(rate) {
+GateCompetition::GateCompetition(std::vector<const GateSite*> sites, int64_t annealing_steps, double rate, bool by_count)
+    : sites_(std::move(sites)), annealing_steps_(annealing_steps), rate_(rate), by_count_(by_count) {
   for (const GateSite* site : sites_) {
     const HardConcreteImpl& gate = *site->gate;
-    total_cost_ += gate.cost().sum().item<double>();
+    total_cost_ += by_count_ ? static_cast<double>(gate.units()) : gate.cost().sum().item<double>();
     edges_.push_back(edges_of(gate.options(), gate.logits().detach()));
     const auto real = gate.logits().options().dtype(torch::kFloat32).requires_grad(false);
     benefit_.push_back(at::zeros({gate.units()}, real));
@@ -116,7 +116,8 @@ void GateCompetition::set_price(const GateState& state, double wanted_share) {
   double open_cost = 0;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const HardConcreteImpl& gate = *sites_[i]->gate;
-    const auto value = to_doubles(benefit_[i] / (slope_[i] + gate.cost() * least_slope)), weight = to_doubles(gate.cost());
+    const auto value = to_doubles(benefit_[i] / (slope_[i] + gate.cost() * least_slope));
+    const auto weight = by_count_ ? std::vector<double>(value.size(), 1.0) : to_doubles(gate.cost());
     const auto open = to_doubles(gate.has_instance_logits() ? shares_[i] : gate.logits().gt(gate.open_logit(state.tau)));
     for (const double w : value) worth.push_back(std::isfinite(w) ? w : 0);  // a loss that is not finite ends the run later
     cost.insert(cost.end(), weight.begin(), weight.end());

@@ -16,15 +16,15 @@ namespace l0gm {
 //   const double price = competition.move(state, 0.3); // 30 % of the cost may be open
 class GateCompetition {
  public:
-  // rate: how far a logit moves in one step, at most.
-  GateCompetition(std::vector<const GateSite*> sites, int64_t annealing_steps, double rate);
+  // rate: how far a logit moves in one step, at most. by_count: shares are of the number of units, not of their cost (top-k).
+  GateCompetition(std::vector<const GateSite*> sites, int64_t annealing_steps, double rate, bool by_count = false);
 
   // Gradients of one step: `price_in_loss` is the price that the loss contained (see priced_cost).
   void follow(size_t site, const GatePass::Record& record, const GateState& state, double price_in_loss);
   // Moves the logits by one step; returns the price, per unit of cost.
   double move(const GateState& state, double wanted_share);
 
-  double open_share() const { return open_share_; }  // of the cost, by the test rule, when last looked at
+  double open_share() const { return open_share_; }  // whose logits are above the threshold, when last looked at
   const torch::Tensor& open_share_of_units(size_t site) const { return shares_[site]; }  // instance logits: of the examples
   std::map<std::string, torch::Tensor> memory() const;
   void restore(const std::map<std::string, torch::Tensor>& memory);
@@ -36,6 +36,7 @@ class GateCompetition {
   std::vector<const GateSite*> sites_;
   int64_t annealing_steps_;
   double rate_;
+  bool by_count_;
   double total_cost_ = 0;
   int64_t steps_ = 0;  // so far
   double price_ = 0, scale_ = 1, open_share_ = 1;

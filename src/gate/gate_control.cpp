@@ -76,7 +76,7 @@ void resolve_control(GateOptions& options, bool control_named) {
 GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan)
     : options_(options), sites_(std::move(sites)), plan_(plan), rate_(plan.rate.value_or(learning_rate(plan.annealing_steps))) {
   if (options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed) {
-    competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_);
+    competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_, options_.control == ControlKind::top_k);
   }
   for (const GateSite* site : sites_) {
     total_cost_ += site->gate->cost().sum().item<double>();

@@ -85,7 +85,9 @@ torch::Tensor HardConcreteImpl::test_values(const GateState& state) const {
 
 torch::Tensor HardConcreteImpl::ever_open(const GateState& state) const {
   if (!has_instance_logits() || state.phase == Phase::warmup) return test_values(state).gt(0);
-  const torch::Tensor largest = (logits_ + range()).detach(), open = largest.gt(open_logit(state.tau));
+  const torch::Tensor largest = (logits_ + range()).detach();
+  torch::Tensor open = largest.gt(open_logit(state.tau));
+  if (state.keep < 1) open = open & keep_mask(state).gt(0);
   return at::where(open.any(), open, largest.eq(largest.max()));  // at least one: forward() opens it
 }
 

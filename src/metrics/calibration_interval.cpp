@@ -267,7 +267,8 @@ ClasswiseUncertainty classwise_uncertainty(const Predictions& predictions, uint6
   const Interval total = total_gap_interval(found.cells, classwise_noise(predictions, found, random, draws));
   const NoiseFloor floor = classwise_floor(predictions, found, floor_random, floor_draws);
   const double scale = 1 / static_cast<double>(found.rows.size()) / static_cast<double>(predictions.class_count());
-  return {{total.low * scale, total.high * scale}, {floor.mean * scale, floor.standard_deviation * scale}};
+  const bool few = std::ssize(found.rows) < covered_rows_per_class * predictions.class_count();
+  return {{few ? 0 : total.low * scale, total.high * scale}, {floor.mean * scale, floor.standard_deviation * scale}};
 }
 
 }  // namespace l0gm

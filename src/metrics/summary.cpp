@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t resampling_seed = 0;
 
 CalibrationFigure figure_of(double value, const Interval& interval, const NoiseFloor& floor) {
-  CalibrationFigure figure{value, {}, {}, floor.mean, floor.standard_deviation};
+  CalibrationFigure figure{value, {}, floor.mean, floor.standard_deviation};
   if (std::isfinite(interval.low)) figure.interval.value = {interval.low, interval.high};
   return figure;
 }
@@ -37,10 +37,6 @@ Measures measures(const Predictions& predictions) {
   out.brier = brier(predictions);
   const ClasswiseUncertainty classwise = classwise_uncertainty(predictions, resampling_seed);
   out.ece_classwise = figure_of(ece_classwise(predictions), classwise.interval, classwise.floor);
-  const int64_t rows = labelled_rows(predictions);
-  if (rows > 0 && rows < covered_rows_per_class * predictions.class_count()) {
-    out.ece_classwise.interval_coverage = coverage_of_few_rows;
-  }
   const Forecasts top = top_forecasts(predictions);
   out.ece = calibration_figure(top, equal_width_bins(top.probability));
   out.ece_adaptive = calibration_figure(top, equal_mass_bins(top.probability));

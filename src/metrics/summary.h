@@ -18,15 +18,13 @@ constexpr double undefined_figure = std::numeric_limits<double>::quiet_NaN();  /
 // A calibration error with the interval and the noise floor without which it cannot be read.
 struct CalibrationFigure {
   double value = undefined_figure;
-  Nullable<std::vector<double>> interval;   // low, high: 95 %
-  std::optional<double> interval_coverage;  // what simulations found instead, where that is less than 92 %
+  Nullable<std::vector<double>> interval;  // low, high: 95 %
   double floor = undefined_figure, floor_sd = undefined_figure;
 
   template <class Visitor>
   void visit(Visitor& v, const std::string& name, const std::string& suffix) {
     v(name + suffix, value);
     v(name + "_interval" + suffix, interval);
-    v(name + "_interval_coverage" + suffix, interval_coverage);
     v(name + "_floor" + suffix, floor);
     v(name + "_floor_sd" + suffix, floor_sd);
   }

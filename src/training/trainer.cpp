@@ -63,6 +63,13 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
     throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
                                 steps_, config.schedule.anneal_until));
   }
+  const bool by_example = config.gate.logits == LogitKind::instance ||
+                          (config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random);
+  if (gated && config.train.accumulate > 1 && by_example) {
+    throw UserError(fmt::format(
+        "train.accumulate = {} goes with gate.logits = global; found {}, which looks at the examples of a step together",
+        config.train.accumulate, name_of_enum(config.gate.logits)));
+  }
   if (const std::string obstacle = control_.obstacle(); !obstacle.empty()) {
     log_warning(
         fmt::format("these gates cannot converge: {}. Train longer (train.epochs), fix the gates later "
@@ -236,7 +243,8 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     step(state, epoch, state_.step % per_epoch);
     const int64_t done = state_.step + 1;
     const bool look = done % look_every == 0 || done == steps_, keep = done == steps_ || done % save_every == 0;
-    if (loss_sum_.is_cpu() || look || keep || stop || done % look_at_losses_every == 0) collect_losses();
+    const bool stopping = stop && done < steps_;
+    if (loss_sum_.is_cpu() || look || keep || stopping || done % look_at_losses_every == 0) collect_losses();
     state_.step = done;
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, last_loss_);
     if (look) {
@@ -245,7 +253,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
       state_.stopped_early = patience_is_over();
     }
     if (state_.stopped_early || keep) save();
-    if (stop && state_.step < steps_) {
+    if (stopping || (loss_sum_.is_cpu() && stop && state_.step < steps_)) {
       save();
       return false;
     }

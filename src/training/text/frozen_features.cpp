@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "base/array_file.h"
 #include "base/files.h"
@@ -19,10 +20,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int feature_version = 1;  // raised when the encoder computes something else
+
 // All that features depend on.
 std::string key_of(const TextRows& texts, const TextRecord& record, const std::string& texts_sha256, const Config& config,
                    torch::Device device) {
-  std::string all = texts_sha256 + sha256(texts.rows) + record.tokenizer->sha256();
+  TransformerConfig shape = record.encoder;
+  shape.hidden_dropout = shape.attention_dropout = 0;  // nothing is dropped here
+  std::string all =
+      std::to_string(feature_version) + to_json(shape).dump() + texts_sha256 + sha256(texts.rows) + record.tokenizer->sha256();
   for (const FileStamp& file : record.weights) all += file.sha256;
   all += fmt::format("{} {} {} {} {} {}", record.max_tokens, name_of_enum(config.encoder.pooling), record.encoder.layers,
                      device.is_cpu() ? "cpu" : "gpu", name_of_enum(config.train.precision),

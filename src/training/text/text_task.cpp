@@ -55,9 +55,10 @@ std::shared_ptr<TextBatch> make_batch(const TextRows& texts, std::span<const int
 
 void for_each_block(const TextRows& texts, torch::Device device,
                     const std::function<void(std::span<const int64_t> positions, TextBatch& batch)>& use) {
-  std::vector<std::vector<int64_t>> blocks = blocks_by_length(lengths_of(*texts.tokens, texts.rows), tokens_of_block(device));
-  std::reverse(blocks.begin(), blocks.end());  // the largest first: memory is asked for once
-  for (const std::vector<int64_t>& block : blocks) use(block, *make_batch(texts, block, device));
+  // The longest first: memory is asked for once.
+  for (const std::vector<int64_t>& block : blocks_by_length(lengths_of(*texts.tokens, texts.rows), tokens_of_block(device))) {
+    use(block, *make_batch(texts, block, device));
+  }
 }
 
 Predictions predict_texts(Model& model, const GateState& state, const TextRows& texts, const std::vector<std::string>& classes,
