@@ -243,8 +243,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     step(state, epoch, state_.step % per_epoch);
     const int64_t done = state_.step + 1;
     const bool look = done % look_every == 0 || done == steps_, keep = done == steps_ || done % save_every == 0;
-    const bool stopping = stop && done < steps_;
-    if (loss_sum_.is_cpu() || look || keep || stopping || done % look_at_losses_every == 0) collect_losses();
+    if (loss_sum_.is_cpu() || look || keep || stop || done % look_at_losses_every == 0) collect_losses();
     state_.step = done;
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, last_loss_);
     if (look) {
@@ -253,7 +252,9 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
       state_.stopped_early = patience_is_over();
     }
     if (state_.stopped_early || keep) save();
-    if (stopping || (loss_sum_.is_cpu() && stop && state_.step < steps_)) {
+    // A wish to stop that came after the losses were looked at is met a step later: what is saved has been looked at.
+    const bool looked_at = !loss_sum_.defined() || state_.loss_steps == collected_;
+    if (stop && looked_at && state_.step < steps_) {
       save();
       return false;
     }
