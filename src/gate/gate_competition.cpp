@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "gate/tensor_values.h"
+
 namespace l0gm {
 
 namespace {
@@ -47,11 +49,6 @@ double weighted_quantile(const std::vector<double>& values, const std::vector<do
     if (above >= wanted) return (values[order[i]] + values[order[i + 1]]) / 2;
   }
   return values[order.back()];
-}
-
-std::vector<double> to_doubles(const torch::Tensor& tensor) {
-  const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
-  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
 }
 
 }  // namespace

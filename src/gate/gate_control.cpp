@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "gate/gate_competition.h"
+#include "gate/tensor_values.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -21,11 +22,6 @@ constexpr double travel = 30;                                     // logits: wha
 constexpr double slowest = 0.05, fastest = 1;                     // logits per step
 constexpr int64_t fewest_annealing_steps = 10;
 constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
-
-std::vector<double> to_vector(const torch::Tensor& tensor) {
-  const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
-  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
-}
 
 // Scores of dimensions, or of the single elements of fine units, summed into the site's units.
 torch::Tensor by_unit(const GatePass::Record& record, const torch::Tensor& scores) {
@@ -138,7 +134,7 @@ void GateControl::limit(GateState& state, double share) const {
   if (sites_.size() < 2 || share >= 1) return;
   std::vector<double> others;  // all but the largest of each site
   for (const GateSite* site : sites_) {
-    std::vector<double> logits = to_vector(site->gate->logits());
+    std::vector<double> logits = to_doubles(site->gate->logits());
     logits.erase(std::max_element(logits.begin(), logits.end()));
     others.insert(others.end(), logits.begin(), logits.end());
   }
@@ -204,7 +200,7 @@ std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>&
   std::vector<double> rank, cost;
   std::vector<uint8_t> reserved;
   for (size_t i = 0; i < sites_.size(); ++i) {
-    const auto r = to_vector(ranking[i]), w = to_vector(weight[i]);
+    const auto r = to_doubles(ranking[i]), w = to_doubles(weight[i]);
     rank.insert(rank.end(), r.begin(), r.end());
     cost.insert(cost.end(), w.begin(), w.end());
     reserved.resize(rank.size(), 0);

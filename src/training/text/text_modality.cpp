@@ -45,7 +45,6 @@ std::string_view value_for(const Setting& setting, const EncoderOptions& encoder
   return encoder.frozen ? setting.frozen : setting.tuned;
 }
 
-TextRecord& text_record(Record& record) { return dynamic_cast<TextRecord&>(record); }
 const TextRecord& text_record(const Record& record) { return dynamic_cast<const TextRecord&>(record); }
 
 std::vector<std::string_view> training_texts(const TextData& data) {
@@ -116,7 +115,7 @@ std::vector<std::string> TextModality::resolved_defaults() const {
   return rows;
 }
 
-void TextModality::check(const Config& config, const Machine& machine) const {
+void TextModality::check(const Config& config, const Machine&) const {
   const bool pretrained = config.model.name == "pretrained";
   if (pretrained && config.encoder.path.empty()) {
     throw UserError("model.name = pretrained needs encoder.path: a folder with config.json, *.safetensors and a tokenizer");
@@ -135,7 +134,6 @@ void TextModality::check(const Config& config, const Machine& machine) const {
   if (config.train.matmul == Matmul::bfloat16 && config.train.precision == Precision::float64) {
     throw UserError("train.matmul = bfloat16 does not go with train.precision = float64");
   }
-  (void)machine;
 }
 
 std::shared_ptr<Dataset> TextModality::load(const Config& config) const {
