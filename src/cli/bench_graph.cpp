@@ -1,51 +1,17 @@
-#include "cli/command.h"
+#include "cli/bench_speed.h"
 #include "evaluation/graph/graph_speed.h"
-#include "l0gm/error.h"
 
 namespace l0gm {
 
-namespace {
-
-struct GraphArguments {
-  std::string what, out = "l0gm-bench-graph";
-  std::vector<std::string> assignments;
-  GraphSpeedOptions options;
-  MachineFlags machine;
-};
-
-void run_graph(const GraphArguments& arguments, const Common& common) {
-  const Machine machine = arguments.machine.prepare();
-  if (RunFolder::is_run(arguments.what) && !arguments.assignments.empty())
-    throw UserError("--set changes a configuration; this is a finished run");
-  const nlohmann::json result =
-      RunFolder::is_run(arguments.what)
-          ? measure_graph_inference(arguments.what, machine, arguments.options)
-          : measure_graph_training(read_config(arguments.what, arguments.assignments), arguments.out, machine, arguments.options);
-  print_result(common, result, describe_graph_speed(result));
-}
-
-}  // namespace
-
 void add_bench_graph(CLI::App& bench, const Common& common) {
-  auto arguments = std::make_shared<GraphArguments>();
-  CLI::App* verb = bench.add_subcommand("graph", "seconds of an epoch and of inference over a whole graph");
-  verb->add_option("what", arguments->what,
-                   "configuration (trained for a few epochs), or a finished run (inference, with and without closed channels)")
-      ->required();
-  verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
-  verb->add_option("-o,--out", arguments->out, "folder to train in; must not exist, and is removed afterwards")
-      ->capture_default_str();
-  verb->add_option("--epochs", arguments->options.epochs, "epochs that are timed")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--warmup", arguments->options.warmup, "epochs, and runs of inference, before them that are not")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--inferences", arguments->options.inferences, "runs of inference that are timed")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  arguments->machine.add_to(*verb);
-  verb->callback([arguments, &common] { run_graph(*arguments, common); });
+  add_speed_bench(bench, common,
+                  {"graph",
+                   "seconds of an epoch and of inference over a whole graph",
+                   "configuration (trained for a few epochs), or a finished run (inference, with and without closed channels)",
+                   {.epochs = 10, .warmup = 3, .inferences = 5},
+                   measure_graph_training,
+                   measure_graph_inference,
+                   describe_graph_speed});
 }
 
 }  // namespace l0gm

@@ -12,6 +12,12 @@
 // What the speed measurements of all modalities share.
 namespace l0gm {
 
+struct SpeedOptions {
+  int64_t epochs = 1;  // that are timed
+  int64_t warmup = 1;  // before them, and runs of inference before the timed ones
+  int64_t inferences = 3;
+};
+
 // Seconds of training epochs, from the end of the warm-up to the last step, both waited for: a device works behind the host.
 //   TrainingClock clock(machine.device, 1, 3);  config.train.epochs = 1 + 3;  train(…, {&clock}, …);  clock.seconds_per_epoch();
 class TrainingClock : public Observer {

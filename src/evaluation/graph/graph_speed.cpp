@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // All nodes at once, waited for; of links what every question begins with, the interface.
-double time_inference(GraphRun& run, Model& model, const GraphBatch& batch, const GraphSpeedOptions& options) {
+double time_inference(GraphRun& run, Model& model, const GraphBatch& batch, const SpeedOptions& options) {
   c10::InferenceMode inference;
   model.eval();
   const auto compute = [&] {
@@ -45,8 +45,7 @@ double time_inference(GraphRun& run, Model& model, const GraphBatch& batch, cons
   return percentile(seconds, 0.5);
 }
 
-nlohmann::json time_model(GraphRun& run, Model& model, const Graph& graph, const Machine& machine,
-                          const GraphSpeedOptions& options) {
+nlohmann::json time_model(GraphRun& run, Model& model, const Graph& graph, const Machine& machine, const SpeedOptions& options) {
   const GraphTensors tensors(graph, machine.device, dtype_of(run.config.train.precision));
   const auto batch = batch_of_nodes(model, tensors, whole_block(graph), all_nodes(graph));
   reset_peak(machine);
@@ -56,8 +55,7 @@ nlohmann::json time_model(GraphRun& run, Model& model, const Graph& graph, const
 
 }  // namespace
 
-nlohmann::json measure_graph_inference(const std::filesystem::path& path, const Machine& machine,
-                                       const GraphSpeedOptions& options) {
+nlohmann::json measure_graph_inference(const std::filesystem::path& path, const Machine& machine, const SpeedOptions& options) {
   GraphRun run(path, machine);
   const Graph& raw = run.raw();
   nlohmann::json result = {{"what", path.string()}, {"dataset", run.graph.dataset}, {"nodes", raw.nodes}, {"edges", raw.edges()}};
@@ -68,7 +66,7 @@ nlohmann::json measure_graph_inference(const std::filesystem::path& path, const 
 }
 
 nlohmann::json measure_graph_training(Config config, const std::filesystem::path& work, const Machine& machine,
-                                      const GraphSpeedOptions& options) {
+                                      const SpeedOptions& options) {
   const GraphModality graph;
   if (!graph.reads(config.data)) throw UserError("bench graph times graphs; data.source is something else");
   config.train.epochs = options.warmup + options.epochs;

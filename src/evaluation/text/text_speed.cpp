@@ -15,8 +15,7 @@
 
 namespace l0gm {
 
-nlohmann::json measure_text_inference(const std::filesystem::path& path, const Machine& machine,
-                                      const TextSpeedOptions& options) {
+nlohmann::json measure_text_inference(const std::filesystem::path& path, const Machine& machine, const SpeedOptions& options) {
   using Clock = std::chrono::steady_clock;
   TextRun run(path, machine);
   const TextRows texts = run.rows(Split::test);
@@ -41,7 +40,7 @@ nlohmann::json measure_text_inference(const std::filesystem::path& path, const M
 }
 
 nlohmann::json measure_text_training(Config config, const std::filesystem::path& work, const Machine& machine,
-                                     const TextSpeedOptions& options) {
+                                     const SpeedOptions& options) {
   const TextModality text;
   if (!text.reads(config.data)) throw UserError("bench text times texts; data.source is something else");
   config.train.epochs = options.warmup + options.epochs;

@@ -4,22 +4,17 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "evaluation/training_clock.h"
 #include "training/run.h"
 
 namespace l0gm {
-
-struct TextSpeedOptions {
-  int64_t epochs = 1;  // that are timed
-  int64_t warmup = 1;  // before them, and runs of inference before the timed ones
-  int64_t inferences = 3;
-};
 
 // How long training and inference over texts take on this machine, from token ids on the host to probabilities on the host.
 //   a configuration: seconds of a training epoch (validation apart), trained in `work`, which is removed; then inference
 //   a finished run: inference over its test texts
 nlohmann::json measure_text_training(Config config, const std::filesystem::path& work, const Machine& machine,
-                                     const TextSpeedOptions& options);
-nlohmann::json measure_text_inference(const std::filesystem::path& run, const Machine& machine, const TextSpeedOptions& options);
+                                     const SpeedOptions& options);
+nlohmann::json measure_text_inference(const std::filesystem::path& run, const Machine& machine, const SpeedOptions& options);
 std::string describe_text_speed(const nlohmann::json& result);
 
 }  // namespace l0gm
