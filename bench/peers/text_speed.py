@@ -3,8 +3,8 @@
 
 The same folder of weights, the same texts (IMDB), the same batches: 32 texts of similar length for training (sorted within chunks of 50
 batches), blocks of at most 65,536 tokens with padding, sorted by length, at inference. Dynamic padding, SDPA, bfloat16 by autocast
-in training; fused AdamW; page-locked, asynchronous copies. Inference is timed three ways and the fastest counts: autocast, weights in bfloat16, and
-those compiled. Token ids are on the host before the clock starts, probabilities when it stops.
+in training, with and without torch.compile; fused AdamW; page-locked, asynchronous copies. Inference is timed three ways: autocast, weights in
+bfloat16, and those compiled. The fastest counts. Token ids are on the host before the clock starts, probabilities when it stops.
 Usage: bench/peers/text_speed.py --weights FOLDER --data FOLDER/imdb [--device cuda] [--texts N] [--max-tokens 512] [--json FILE]
 """
 
@@ -15,6 +15,7 @@ import random
 import time
 from pathlib import Path
 
+import numpy
 import torch
 from transformers import AutoModel, AutoTokenizer
 
@@ -40,19 +41,20 @@ class Classifier(torch.nn.Module):
         return self.head((states * weights).sum(1) / weights.sum(1))
 
 
-def padded(ids: list[list[int]], rows: list[int], device: str) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(ids: list[numpy.ndarray], rows: list[int], device: str) -> tuple[torch.Tensor, torch.Tensor]:
     longest = max(len(ids[row]) for row in rows)
     tokens = torch.zeros(len(rows), longest, dtype=torch.long)
     mask = torch.zeros(len(rows), longest, dtype=torch.long)
+    filled, marked = tokens.numpy(), mask.numpy()
     for i, row in enumerate(rows):
-        tokens[i, : len(ids[row])] = torch.tensor(ids[row])
-        mask[i, : len(ids[row])] = 1
+        filled[i, : len(ids[row])] = ids[row]
+        marked[i, : len(ids[row])] = 1
     if device == "cuda":
         return tokens.pin_memory().to(device, non_blocking=True), mask.pin_memory().to(device, non_blocking=True)
     return tokens, mask
 
 
-def training_batches(ids: list[list[int]], batch: int) -> list[list[int]]:
+def training_batches(ids: list[numpy.ndarray], batch: int) -> list[list[int]]:
     rows = list(range(len(ids)))
     random.Random(1).shuffle(rows)
     batches = []
@@ -63,7 +65,7 @@ def training_batches(ids: list[list[int]], batch: int) -> list[list[int]]:
     return batches
 
 
-def blocks(ids: list[list[int]], tokens: int) -> list[list[int]]:
+def blocks(ids: list[numpy.ndarray], tokens: int) -> list[list[int]]:
     result: list[list[int]] = [[]]
     for row in sorted(range(len(ids)), key=lambda row: -len(ids[row])):
         if result[-1] and (len(result[-1]) + 1) * len(ids[result[-1][0]]) > tokens:
@@ -77,7 +79,7 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def time_training(model: Classifier, ids: list[list[int]], labels: list[int], device: str) -> float:
+def time_training(model: Classifier, ids: list[numpy.ndarray], labels: list[int], device: str) -> float:
     model.train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=5e-5, weight_decay=0.01, fused=True)
     batches = training_batches(ids, 32)
@@ -99,7 +101,7 @@ def time_training(model: Classifier, ids: list[list[int]], labels: list[int], de
     return (time.perf_counter() - start) * len(batches) / (len(batches) - warm)
 
 
-def time_inference(model: torch.nn.Module, ids: list[list[int]], device: str, autocast: bool) -> float:
+def time_inference(model: torch.nn.Module, ids: list[numpy.ndarray], device: str, autocast: bool) -> float:
     model.eval()
     best = float("inf")
     parts = blocks(ids, 65536 if device == "cuda" else 8192)
@@ -133,17 +135,24 @@ def main() -> None:
     result: dict[str, float] = {}
     model = Classifier(arguments.weights).to(device)
 
-    def encode(texts: list[str]) -> list[list[int]]:
-        return tokenizer(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
+    def encode(texts: list[str]) -> list[numpy.ndarray]:
+        found = tokenizer(texts, truncation=True, max_length=arguments.max_tokens, return_attention_mask=False, return_token_type_ids=False)
+        return [numpy.array(ids) for ids in found["input_ids"]]
 
     if not arguments.no_training:
         labels, texts = read(arguments.data / "train.tsv.xz", arguments.texts or 22500)
-        result["epoch_seconds"] = time_training(model, encode(texts), labels, device)
+        ids = encode(texts)
+        result["epoch_seconds"] = time_training(model, ids, labels, device)
+        if device == "cuda" and not arguments.no_compile:
+            compiled = torch.compile(Classifier(arguments.weights).to(device), dynamic=True)
+            result["epoch_seconds_compiled"] = time_training(compiled, ids, labels, device)
+    print(json.dumps(result), flush=True)
     _, texts = read(arguments.data / "test.tsv.xz", arguments.texts)
     ids = encode(texts)
     ways = {"autocast": (model, True)} if device == "cuda" else {"float32": (model, False)}
     for name, (which, autocast) in ways.items():
         result[f"texts_per_second_{name}"] = len(ids) / time_inference(which, ids, device, autocast)
+    print(json.dumps(result), flush=True)
     if device == "cuda":
         half = model.to(torch.bfloat16)
         result["texts_per_second_bfloat16"] = len(ids) / time_inference(half, ids, device, False)

@@ -2,6 +2,8 @@
 
 #include <ATen/Functions.h>
 
+#include "encoders/text/gather_rows.h"
+
 namespace l0gm {
 
 TextEmbeddings::TextEmbeddings(const TransformerConfig& config)
@@ -14,12 +16,12 @@ TextEmbeddings::TextEmbeddings(const TransformerConfig& config)
 
 torch::Tensor TextEmbeddings::forward(const LayerPass& pass) const {
   const TextBatch& batch = pass.batch;
-  torch::Tensor x = batch.word_vectors.defined() ? batch.word_vectors : at::embedding(words, batch.tokens);
+  torch::Tensor x = batch.word_vectors.defined() ? batch.word_vectors : gather_rows(words, batch.tokens);
   if (positions.defined()) {
     // The vector of the type is the same for all tokens: added to the few positions first.
     torch::Tensor rows = positions.narrow(0, first_position_, batch.texts.longest);
     if (types.defined()) rows = rows + types[0];
-    x = x + at::embedding(rows, batch.positions);
+    x = x + gather_rows(rows, batch.positions);
   } else if (types.defined()) {
     x = x + types[0];
   }

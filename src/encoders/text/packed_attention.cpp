@@ -48,11 +48,7 @@ bool fused_type(torch::Dtype type) { return type == torch::kFloat16 || type == t
 
 torch::Tensor cuda_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, const SequenceRows& queries,
                              const SequenceRows& keys, double scale, const AttentionDropout& dropout) {
-  if (dropout.share > 0) {
-    at::Generator generator = at::globalContext().defaultGenerator(q.device());
-    const std::lock_guard<std::mutex> lock(generator.mutex());
-    generator.set_current_seed(dropout.pass->dropout_key(dropout.place));
-  }
+  if (dropout.share > 0) seed_fused_dropout(q.device(), dropout.pass->dropout_key(dropout.place));
   if (fused_type(q.scalar_type())) {
     return std::get<0>(at::_flash_attention_forward(q, k, v, queries.offsets, keys.offsets, queries.longest, keys.longest,
                                                     dropout.share, /*is_causal=*/false, /*return_debug_mask=*/false, scale));
@@ -65,6 +61,12 @@ torch::Tensor cuda_attention(const torch::Tensor& q, const torch::Tensor& k, con
 }
 
 }  // namespace
+
+void seed_fused_dropout(torch::Device device, uint64_t key) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(key);
+}
 
 torch::Tensor packed_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                const SequenceRows& queries, const SequenceRows& keys, double scale,

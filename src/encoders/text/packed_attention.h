@@ -17,6 +17,9 @@ struct AttentionDropout {
   torch::Tensor ids;  // keys of the rows of queries
 };
 
+// Sets the generator from which a GPU's fused attention kernels draw.
+void seed_fused_dropout(torch::Device device, uint64_t key);
+
 // Attention within each sequence. q [query rows, heads, width], k and v [rows, heads, width]; `queries` and `keys` say which rows
 // belong together (the same, or one query per sequence). Returns [query rows, heads, width].
 torch::Tensor packed_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,

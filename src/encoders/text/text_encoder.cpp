@@ -124,13 +124,13 @@ torch::Tensor TextEncoder::unscaled(const TextBatch& batch, GatePass& pass) {
   }
   const LayerPass layer_pass{batch, pass, is_training() ? batch.token_ids() : torch::Tensor(),
                              compute_.value_or(transformer_->embeddings->words.scalar_type())};
-  torch::Tensor x = transformer_->embed(layer_pass);
   const torch::Tensor relative = transformer_->relative(layer_pass);
-  for (int64_t i = 0; i < config.layers; ++i) {
-    const bool last = i + 1 == config.layers;
-    if (last && (token_site_ != nullptr || token_factors_.defined())) x = gated_tokens(x, batch, pass);
-    x = transformer_->layer(i, x, layer_pass, relative, last && pooling_ == Pooling::cls);
-  }
+  const bool gated = token_site_ != nullptr || token_factors_.defined(), last_differs = gated || pooling_ == Pooling::cls;
+  const int64_t last = config.layers - 1;
+  torch::Tensor x =
+      transformer_->first_layers(last_differs ? last : config.layers, transformer_->embed(layer_pass), layer_pass, relative);
+  if (gated) x = gated_tokens(x, batch, pass);
+  if (last_differs) x = transformer_->layer(last, x, layer_pass, relative, pooling_ == Pooling::cls);
   return pooled(x, batch);
 }
 

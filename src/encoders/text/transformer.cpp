@@ -38,6 +38,7 @@ Transformer::Transformer(const TransformerConfig& config) : config_(config) {
     relative_positions = register_module("relative_positions", std::make_shared<RelativePositions>(config));
   for (int64_t i = 0; i < config.layers; ++i)
     layers.push_back(register_module(fmt::format("layer{}", i), std::make_shared<TransformerLayer>(config, i)));
+  fused_ = std::make_unique<FusedLayers>(config, layers);
 }
 
 torch::Tensor Transformer::relative(const LayerPass& pass) const {
@@ -61,11 +62,17 @@ torch::Tensor Transformer::layer(int64_t index, const torch::Tensor& x, const La
   return recompute(again, inputs, layer->parameters());
 }
 
-torch::Tensor Transformer::forward(const LayerPass& pass) const {
-  torch::Tensor x = embed(pass);
-  const torch::Tensor positions = relative(pass);
-  for (int64_t i = 0; i < config_.layers; ++i) x = layer(i, x, pass, positions, false);
+torch::Tensor Transformer::first_layers(int64_t count, const torch::Tensor& given, const LayerPass& pass,
+                                        const torch::Tensor& relative) const {
+  if (count > 0 && (kept_ || !at::GradMode::is_enabled()) && fused_->serves(given, pass))
+    return fused_->forward(given, pass, 0, count);
+  torch::Tensor x = given;
+  for (int64_t i = 0; i < count; ++i) x = layer(i, x, pass, relative, false);
   return x;
+}
+
+torch::Tensor Transformer::forward(const LayerPass& pass) const {
+  return first_layers(config_.layers, embed(pass), pass, relative(pass));
 }
 
 void Transformer::draw_weights() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "encoders/text/embeddings.h"
+#include "encoders/text/fused_layers.h"
 #include "encoders/text/transformer_layer.h"
 
 namespace l0gm {
@@ -17,11 +18,13 @@ class Transformer : public torch::nn::Module {
   explicit Transformer(const TransformerConfig& config);
 
   torch::Tensor forward(const LayerPass& pass) const;  // states of all tokens after the last layer
-  // The steps of forward(). `relative`: what relative() returned, the same for all layers of a pass.
+  // The steps of forward(). first_layers: layers 0 … count - 1 as layer() gives them, together. `relative`: what relative()
+  // returned, the same for all layers of a pass.
   torch::Tensor embed(const LayerPass& pass) const { return embeddings->forward(pass); }
   torch::Tensor relative(const LayerPass& pass) const;
   torch::Tensor layer(int64_t index, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
                       bool first_only) const;
+  torch::Tensor first_layers(int64_t count, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative) const;
 
   const TransformerConfig& config() const { return config_; }
   void keep_layers_for_gradient(bool kept) { kept_ = kept; }  // false: they are computed again
@@ -41,6 +44,7 @@ class Transformer : public torch::nn::Module {
  private:
   TransformerConfig config_;
   bool kept_ = true;
+  std::unique_ptr<FusedLayers> fused_;
 };
 
 }  // namespace l0gm

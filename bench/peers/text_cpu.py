@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Text encoders on a processor, beside `l0gm bench text`: processor seconds per 1,000 texts, float32, one thread (or --threads).
+
+The same weights, the same IMDB reviews of at most --max-tokens tokens, in batches of similar length (padded where an engine wants it, at most --block tokens a
+batch), from token ids to the mean of the last states and probabilities of a linear head. Engines: l0gm, PyTorch (eager, compiled), ONNX Runtime,
+OpenVINO, CTranslate2. Rounds alternate between engines and the fastest of each counts, so that other work on the machine hits all of them.
+Usage: peers/setup; .venv-peers/bin/python bench/peers/text_cpu.py --weights FOLDER --data FOLDER/imdb [--texts 500] [--rounds 3] [--threads 1] [--json FILE]
+"""
+
+import argparse
+import csv
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def sample(path: Path, count: int) -> list[str]:
+    import lzma
+    import random
+
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        texts = [line.rstrip("\n").split("\t", 1)[1] for line in lines]
+    random.Random(0).shuffle(texts)
+    return texts[:count]
+
+
+def blocks(ids: list[list[int]], tokens: int) -> list[list[int]]:
+    """Rows of similar length, at most so many tokens with padding; the longest first."""
+    result: list[list[int]] = [[]]
+    for row in sorted(range(len(ids)), key=lambda row: -len(ids[row])):
+        if result[-1] and (len(result[-1]) + 1) * len(ids[result[-1][0]]) > tokens:
+            result.append([])
+        result[-1].append(row)
+    return result
+
+
+class L0gm:
+    """A run with a frozen encoder: `bench text` sends its test texts through the encoder again."""
+
+    def __init__(self, arguments: argparse.Namespace, texts: list[str], work: Path) -> None:
+        self.program, self.threads, self.run = str(arguments.program), str(arguments.threads), work / "run"
+        with open(work / "texts.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "label", "part"])
+            for i, text in enumerate(texts):
+                writer.writerow([text, i % 2, "test"])
+            for i in range(80):
+                writer.writerow([f"a short text of class {i % 2}", i % 2, "valid" if i < 20 else "train"])
+        (work / "texts.toml").write_text(f"""[data]
+source = "csv"
+train = "{work / 'texts.csv'}"
+text = "text"
+label = "label"
+split.column = "part"
+[encoder]
+path = "{arguments.weights}"
+frozen = true
+max_tokens = {arguments.max_tokens}
+[gate]
+unit = "none"
+[train]
+epochs = 1
+""")
+        self.call("train", str(work / "texts.toml"), "--out", str(self.run))
+
+    def call(self, *words: str) -> dict:
+        done = subprocess.run([self.program, "--quiet", "--json", *words, "--threads", self.threads], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr + done.stdout[-500:])
+        return json.loads(done.stdout)
+
+    def seconds(self) -> tuple[float, float]:
+        found = self.call("bench", "text", str(self.run), "--warmup", "0", "--inferences", "1")
+        return found["processor_seconds"], found["inference_seconds"]
+
+
+class Engine:
+    def __init__(self, ids: list[list[int]], parts: list[list[int]]) -> None:
+        import numpy
+
+        self.batches = []
+        for rows in parts:
+            longest = max(len(ids[row]) for row in rows)
+            tokens, mask = numpy.zeros((len(rows), longest), dtype=numpy.int64), numpy.zeros((len(rows), longest), dtype=numpy.int64)
+            for i, row in enumerate(rows):
+                tokens[i, : len(ids[row])] = ids[row]
+                mask[i, : len(ids[row])] = 1
+            self.batches.append((tokens, mask))
+
+    def states(self, tokens, mask):  # noqa: ANN001, ANN201
+        raise NotImplementedError
+
+    def seconds(self) -> tuple[float, float]:
+        import numpy
+
+        rng = numpy.random.default_rng(0)
+        head = rng.normal(size=(384, 2)).astype(numpy.float32)
+        start, processor = time.perf_counter(), time.process_time()
+        for tokens, mask in self.batches:
+            states = self.states(tokens, mask)
+            weights = mask[:, :, None].astype(numpy.float32)
+            logits = ((states * weights).sum(1) / weights.sum(1)) @ head
+            numpy.exp(logits - logits.max(1, keepdims=True))
+        return time.process_time() - processor, time.perf_counter() - start
+
+
+class Torch(Engine):
+    def __init__(self, ids, parts, weights: Path, compiled: bool) -> None:  # noqa: ANN001
+        import torch
+        from transformers import AutoModel
+
+        super().__init__(ids, parts)
+        self.torch = torch
+        self.model = AutoModel.from_pretrained(weights, attn_implementation="sdpa", dtype=torch.float32).eval()
+        if compiled:
+            self.model = torch.compile(self.model, dynamic=True)
+
+    def states(self, tokens, mask):  # noqa: ANN001, ANN201
+        with self.torch.inference_mode():
+            return self.model(input_ids=self.torch.from_numpy(tokens), attention_mask=self.torch.from_numpy(mask)).last_hidden_state.numpy()
+
+
+def export_onnx(weights: Path, path: Path) -> None:
+    import torch
+    from transformers import AutoModel
+
+    model = AutoModel.from_pretrained(weights, attn_implementation="eager", dtype=torch.float32).eval()
+
+    class States(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+
+    example = (torch.ones(2, 7, dtype=torch.long), torch.ones(2, 7, dtype=torch.long))
+    axes = {0: torch.export.Dim("texts", min=1, max=4096), 1: torch.export.Dim("tokens", min=2, max=512)}
+    torch.onnx.export(States(), example, str(path), input_names=["ids", "mask"], output_names=["states"], dynamo=True,
+                      dynamic_shapes={"ids": axes, "mask": axes}, external_data=False)
+
+
+class Onnx(Engine):
+    def __init__(self, ids, parts, path: Path, threads: int) -> None:  # noqa: ANN001
+        import onnxruntime
+
+        super().__init__(ids, parts)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+    def states(self, tokens, mask):  # noqa: ANN001, ANN201
+        return self.session.run(None, {"ids": tokens, "mask": mask})[0]
+
+
+class OnnxFused(Onnx):
+    """With the library's own fusions for BERT: attention, layer norms, GELU."""
+
+    def __init__(self, ids, parts, path: Path, threads: int) -> None:  # noqa: ANN001
+        from onnxruntime.transformers import optimizer
+
+        fused = path.with_name("fused.onnx")
+        optimizer.optimize_model(str(path), model_type="bert", num_heads=12, hidden_size=384).save_model_to_file(str(fused))
+        super().__init__(ids, parts, fused, threads)
+
+
+class OpenVino(Engine):
+    def __init__(self, ids, parts, path: Path, threads: int) -> None:  # noqa: ANN001
+        import openvino
+
+        super().__init__(ids, parts)
+        core = openvino.Core()
+        settings = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+        self.model = core.compile_model(core.read_model(str(path)), "CPU", settings)
+
+    def states(self, tokens, mask):  # noqa: ANN001, ANN201
+        return self.model({"ids": tokens, "mask": mask})[0]
+
+
+class CTranslate2(Engine):
+    def __init__(self, ids, parts, weights: Path, work: Path, threads: int) -> None:  # noqa: ANN001
+        import ctranslate2
+        import numpy
+
+        super().__init__(ids, parts)
+        ctranslate2.converters.TransformersConverter(str(weights)).convert(str(work), force=True)
+        self.encoder = ctranslate2.Encoder(str(work), device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads)
+        self.storage, self.numpy = ctranslate2.StorageView, numpy
+
+    def states(self, tokens, mask):  # noqa: ANN001, ANN201
+        lengths = mask.sum(1).astype(self.numpy.int32)
+        out = self.encoder.forward_batch(self.storage.from_array(tokens.astype(self.numpy.int32)), self.storage.from_array(lengths))
+        return self.numpy.array(out.last_hidden_state)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "l0gm")
+    parser.add_argument("--texts", type=int, default=500)
+    parser.add_argument("--max-tokens", type=int, default=256)
+    parser.add_argument("--block", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--engines", default="l0gm,eager,compiled,onnx,onnx-fused,openvino,ctranslate2")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    arguments.weights = arguments.weights.resolve()
+    os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    import torch
+    from transformers import AutoTokenizer
+
+    torch.set_num_threads(arguments.threads)
+    texts = sample(arguments.data / "test.tsv.xz", arguments.texts)
+    ids = AutoTokenizer.from_pretrained(arguments.weights)(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
+    parts = blocks(ids, arguments.block)
+    work = Path(tempfile.mkdtemp())
+    makers = {"l0gm": lambda: L0gm(arguments, texts, work), "eager": lambda: Torch(ids, parts, arguments.weights, False),
+              "compiled": lambda: Torch(ids, parts, arguments.weights, True), "onnx": lambda: Onnx(ids, parts, work / "model.onnx", arguments.threads),
+              "onnx-fused": lambda: OnnxFused(ids, parts, work / "model.onnx", arguments.threads),
+              "openvino": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads),
+              "ctranslate2": lambda: CTranslate2(ids, parts, arguments.weights, work / "ct2", arguments.threads)}
+    wanted = arguments.engines.split(",")
+    try:
+        if {"onnx", "onnx-fused", "openvino"} & set(wanted):
+            export_onnx(arguments.weights, work / "model.onnx")
+        engines = {}
+        for name in wanted:
+            try:
+                engines[name] = makers[name]()
+            except Exception as error:  # noqa: BLE001: what is not there is named in the table, the others go on
+                print(f"{name}: not measured: {str(error)[:300]}", flush=True)
+        best: dict[str, tuple[float, float]] = {}
+        for number in range(arguments.rounds + 1):  # the first warms up
+            for name, engine in engines.items():
+                processor, wall = engine.seconds()
+                if number > 0:
+                    before = best.get(name, (float("inf"), float("inf")))
+                    best[name] = (min(before[0], processor), min(before[1], wall))
+        tokens = sum(len(row) for row in ids)
+        print(f"{len(ids)} texts, {tokens} tokens, {sum(len(p) * len(ids[p[0]]) for p in parts)} with padding, {arguments.threads} threads")
+        print("| engine | processor seconds per 1,000 texts | seconds per 1,000 texts |\n|---|---|---|")
+        scale = 1000 / len(ids)
+        for name, (processor, wall) in sorted(best.items(), key=lambda item: item[1]):
+            print(f"| {name} | {scale * processor:.2f} | {scale * wall:.2f} |")
+        if arguments.json:
+            arguments.json.write_text(json.dumps({name: {"processor": scale * p, "wall": scale * w} for name, (p, w) in best.items()}))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
