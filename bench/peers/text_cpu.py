@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from hf_folder import hf_folder
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -111,7 +113,7 @@ class Engine:
 
 
 class Torch(Engine):
-    def __init__(self, ids, parts, weights: Path, compiled: bool) -> None:  # noqa: ANN001
+    def __init__(self, ids, parts, weights: str, compiled: bool) -> None:  # noqa: ANN001
         import torch
         from transformers import AutoModel
 
@@ -126,7 +128,7 @@ class Torch(Engine):
             return self.model(input_ids=self.torch.from_numpy(tokens), attention_mask=self.torch.from_numpy(mask)).last_hidden_state.numpy()
 
 
-def export_onnx(weights: Path, path: Path) -> None:
+def export_onnx(weights: str, path: Path) -> None:
     import torch
     from transformers import AutoModel
 
@@ -185,12 +187,12 @@ class OpenVino(Engine):
 
 
 class CTranslate2(Engine):
-    def __init__(self, ids, parts, weights: Path, work: Path, threads: int) -> None:  # noqa: ANN001
+    def __init__(self, ids, parts, weights: str, work: Path, threads: int) -> None:  # noqa: ANN001
         import ctranslate2
         import numpy
 
         super().__init__(ids, parts)
-        ctranslate2.converters.TransformersConverter(str(weights)).convert(str(work), force=True)
+        ctranslate2.converters.TransformersConverter(weights).convert(str(work), force=True)
         self.encoder = ctranslate2.Encoder(str(work), device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads)
         self.storage, self.numpy = ctranslate2.StorageView, numpy
 
@@ -214,24 +216,25 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arguments.weights = arguments.weights.resolve()
+    reference = hf_folder(arguments.weights)
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     import torch
     from transformers import AutoTokenizer
 
     torch.set_num_threads(arguments.threads)
     texts = sample(arguments.data / "test.tsv.xz", arguments.texts)
-    ids = AutoTokenizer.from_pretrained(arguments.weights)(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
+    ids = AutoTokenizer.from_pretrained(reference)(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
     parts = blocks(ids, arguments.block)
     work = Path(tempfile.mkdtemp())
-    makers = {"l0gm": lambda: L0gm(arguments, texts, work), "eager": lambda: Torch(ids, parts, arguments.weights, False),
-              "compiled": lambda: Torch(ids, parts, arguments.weights, True), "onnx": lambda: Onnx(ids, parts, work / "model.onnx", arguments.threads),
+    makers = {"l0gm": lambda: L0gm(arguments, texts, work), "eager": lambda: Torch(ids, parts, reference, False),
+              "compiled": lambda: Torch(ids, parts, reference, True), "onnx": lambda: Onnx(ids, parts, work / "model.onnx", arguments.threads),
               "onnx-fused": lambda: OnnxFused(ids, parts, work / "model.onnx", arguments.threads),
               "openvino": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads),
-              "ctranslate2": lambda: CTranslate2(ids, parts, arguments.weights, work / "ct2", arguments.threads)}
+              "ctranslate2": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads)}
     wanted = arguments.engines.split(",")
     try:
         if {"onnx", "onnx-fused", "openvino"} & set(wanted):
-            export_onnx(arguments.weights, work / "model.onnx")
+            export_onnx(reference, work / "model.onnx")
         engines = {}
         for name in wanted:
             try:

@@ -19,6 +19,10 @@ import numpy
 import torch
 from transformers import AutoModel, AutoTokenizer
 
+from hf_folder import hf_folder
+
+EPOCH = 22500  # training texts
+
 
 def read(path: Path, rows: int) -> tuple[list[int], list[str]]:
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
@@ -131,6 +135,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     device = arguments.device
+    arguments.weights = hf_folder(arguments.weights)
     tokenizer = AutoTokenizer.from_pretrained(arguments.weights)
     result: dict[str, float] = {}
     model = Classifier(arguments.weights).to(device)
@@ -140,12 +145,13 @@ def main() -> None:
         return [numpy.array(ids) for ids in found["input_ids"]]
 
     if not arguments.no_training:
-        labels, texts = read(arguments.data / "train.tsv.xz", arguments.texts or 22500)
+        labels, texts = read(arguments.data / "train.tsv.xz", arguments.texts or EPOCH)
         ids = encode(texts)
-        result["epoch_seconds"] = time_training(model, ids, labels, device)
+        share = EPOCH / len(ids)  # a sample has the same lengths
+        result["epoch_seconds"] = share * time_training(model, ids, labels, device)
         if device == "cuda" and not arguments.no_compile:
             compiled = torch.compile(Classifier(arguments.weights).to(device), dynamic=True)
-            result["epoch_seconds_compiled"] = time_training(compiled, ids, labels, device)
+            result["epoch_seconds_compiled"] = share * time_training(compiled, ids, labels, device)
     print(json.dumps(result), flush=True)
     _, texts = read(arguments.data / "test.tsv.xz", arguments.texts)
     ids = encode(texts)
