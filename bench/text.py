@@ -29,12 +29,15 @@ class TextRuns(Runs):
     """Also judges the same predictions by temperature, since a text's own calibrator is another one; may leave no weights behind."""
     lean = False
     only_table = False
+    until = float("inf")  # nothing is started later, by time.monotonic()
 
     def train(self, cell: Cell, seed: int, judge: bool = True) -> dict:
         folder, result = self.out / cell.name / str(seed), self.out / cell.name / f"{seed}.json"
         if self.only_table:
             return json.loads(result.read_text()) if result.exists() else {}
         start = time.monotonic()
+        if start > self.until and not result.exists():
+            return {}
         try:
             found = super().train(cell, seed, judge)
         except RuntimeError as error:  # the others go on
@@ -137,8 +140,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "text")
     parser.add_argument("--lean", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no training later than that")
     arguments = parser.parse_args()
     runs = TextRuns(arguments.program, arguments.out, arguments.jobs, arguments.device)
+    runs.until = time.monotonic() + arguments.seconds
     runs.lean, runs.only_table = arguments.lean, arguments.table
     for name in arguments.parts:
         parts[name](runs, arguments.encoder, range(arguments.first_seed, arguments.first_seed + arguments.seeds))

@@ -51,6 +51,8 @@ torch::Tensor AdamW::step(double lr_factor, double clip) {
     at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.constant ? group.lr : group.lr * lr_factor, beta1, beta2,
                       group.weight_decay, epsilon,
                       /*amsgrad=*/false, /*maximize=*/false);
+    // The kernel does not count its writing; who keeps something made from a weight (FusedLayers) looks at the count.
+    for (const torch::Tensor& parameter : parameters) parameter.unsafeGetTensorImpl()->bump_version();
   }
   return norm;
 }

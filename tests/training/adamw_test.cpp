@@ -130,5 +130,15 @@ TEST(AdamW, ClearGradients) {
   EXPECT_FALSE(parameter.grad().defined());
 }
 
+TEST(AdamW, WeightsSayThatTheyWereWritten) {
+  const torch::Tensor weight = at::ones({3}).requires_grad_(true), idle = at::ones({3}).requires_grad_(true);
+  AdamW optimiser({{0.1, 0, {{"weight", weight}, {"idle", idle}}}});
+  weight.mutable_grad() = at::ones({3});
+  const uint32_t before = weight._version(), of_idle = idle._version();
+  optimiser.step(1, 0);
+  EXPECT_GT(weight._version(), before);
+  EXPECT_EQ(idle._version(), of_idle);
+}
+
 }  // namespace
 }  // namespace l0gm
