@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "data/table/encoded.h"
+#include "encode/table/number_text.h"
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
@@ -64,8 +65,9 @@ std::vector<double> numbers_of(const CompactModel& model, const Schema& schema, 
       continue;
     }
     const bool missing = marks[column].contains(trim(cells[i]));
-    numbers.push_back(missing ? std::numeric_limits<double>::quiet_NaN()
-                              : parse_double(cells[i]).value_or(std::numeric_limits<double>::quiet_NaN()));
+    numbers.push_back(
+        missing ? std::numeric_limits<double>::quiet_NaN()
+                : parse_number(cells[i], schema.columns[column].decimal).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return numbers;
 }

@@ -58,8 +58,10 @@ std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, ch
   const fs::path first = dataset.files.empty() ? path : dataset.files.front().path;
   const std::vector<size_t> order = match_columns(dataset.table.names(), reader.names(), first, path);
   const int64_t begin = dataset.table.rows();
+  dataset.table.places.begin_file(path.string());
   std::vector<std::string_view> cells, ordered(order.size());
   while (reader.next(cells)) {
+    dataset.table.places.add(dataset.table.rows(), reader.line());
     for (size_t i = 0; i < order.size(); ++i) ordered[i] = cells[order[i]];
     dataset.table.add_row(ordered);
   }
@@ -85,6 +87,7 @@ TextTable without_column(const TextTable& table, int64_t column) {
   std::vector<std::string> names = table.names();
   names.erase(names.begin() + column);
   TextTable rest(std::move(names));
+  rest.places = table.places;
   std::vector<std::string_view> cells;
   for (int64_t row = 0; row < table.rows(); ++row) {
     cells.clear();

@@ -21,6 +21,7 @@ Json column_to_json(const Column& column) {
     json.update({{"low", column.low}, {"high", column.high}, {"deviation", column.deviation}, {"integral", column.integral}});
   }
   if (!column.missing_marks.empty()) json["missing_marks"] = column.missing_marks;
+  if (column.decimal != 0) json["decimal"] = std::string(1, column.decimal);
   return json;
 }
 
@@ -39,6 +40,11 @@ Column column_from_json(const Json& json, std::string_view where) {
   const Json& integral = member(json, where, "integral");
   if (!integral.is_boolean()) refuse(where, "'integral' must be true or false");
   column.integral = integral.get<bool>();
+  if (json.contains("decimal")) {
+    const std::string decimal = text(json, where, "decimal");
+    if (decimal != "." && decimal != ",") refuse(where, "'decimal' must be a point or a comma");
+    column.decimal = decimal[0];
+  }
   if (column.low > column.high || column.deviation < 0) refuse(where, "'low' is above 'high' or 'deviation' is negative");
   return column;
 }
