@@ -73,13 +73,13 @@ std::string gate(const Json& about, const std::string& columns, bool folded) {
     text = "The model is dense: nothing was gated.";
   } else {
     text = fmt::format(
-        "{} of {} units are open ({:.1f} %; unit: {}, logits: {}, test rule: {}), which leaves {} of {} interface dimensions and "
+        "{} of {} {} are open ({:.1f} %; unit: {}, logits: {}, test rule: {}), which leaves {} of {} interface dimensions and "
         "{} of "
         "{} parameters{}.",
-        count(gate, "open_units"), count(gate, "units"), 100 * gate["active_fraction"].get<double>(),
-        gate["unit"].get<std::string>(), gate["logits"].get<std::string>(), gate["test_rule"].get<std::string>(),
-        count(about, "open_dimensions"), count(about, "dimensions"), count(about, "parameters_open"),
-        count(about, "parameters_dense"), folded ? " before folding" : "");
+        count(gate, "open_units"), count(gate, "units"), gate.value("units_are", "units"),
+        100 * gate["active_fraction"].get<double>(), gate["unit"].get<std::string>(), gate["logits"].get<std::string>(),
+        gate["test_rule"].get<std::string>(), count(about, "open_dimensions"), count(about, "dimensions"),
+        count(about, "parameters_open"), count(about, "parameters_dense"), folded ? " before folding" : "");
     // Files of earlier versions do not say it.
     if (!gate.value("converged", true)) {
       text += fmt::format(

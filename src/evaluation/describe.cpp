@@ -51,11 +51,11 @@ std::string names_of(const std::vector<OpenInput>& inputs, bool with_dimensions)
 
 std::string describe_gates(const Evaluation& e) {
   const GateReport& g = *e.gates;
-  std::string text =
-      fmt::format("  gate        {} of {} units open ({}), {} projected, {} of {} parameters remain, rule {}{}\n",
-                  with_thousands(g.open_units), with_thousands(g.units), percent(g.active_fraction),
-                  e.facts ? with_thousands(e.facts->projected_units) : "-", with_thousands(g.parameters),
-                  with_thousands(g.parameters_dense), g.test_rule, e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
+  std::string text = fmt::format("  gate        {} of {} {} open ({}), {} projected, {} of {} parameters remain, rule {}{}\n",
+                                 with_thousands(g.open_units), with_thousands(g.units), g.units_are.value_or("units"),
+                                 percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
+                                 with_thousands(g.parameters), with_thousands(g.parameters_dense), g.test_rule,
+                                 e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;
   const bool dimensions = std::any_of(open.begin(), open.end(), [](const OpenInput& input) { return input.open_dimensions > 1; });

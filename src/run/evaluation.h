@@ -32,6 +32,7 @@ struct GateReport {
   std::optional<Quantiles> active_fraction_quantiles;  // over rows, where gates depend on the row
   int64_t parameters = 0, parameters_dense = 0;        // that remain; of the model as it was trained
   std::string test_rule;
+  std::optional<std::string> units_are;  // what a user calls them, where there is a better word: "columns"
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -46,6 +47,7 @@ struct GateReport {
     v("parameters", parameters);
     v("parameters_dense", parameters_dense);
     v("test_rule", test_rule);
+    v("units_are", units_are);
   }
 };
 

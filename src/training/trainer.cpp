@@ -109,7 +109,8 @@ void Trainer::enter_phase(const GateState& state) {
     state_.hardened = true;
     average_.reset();
     const Hardening& h = state_.hardening;
-    log_info(fmt::format("gates fixed at step {}: {} of {} units open, {} projected", state_.step, h.open_units, h.units,
+    const std::string noun = model_->sites().size() == 1 ? model_->sites()[0]->noun : "units";
+    log_info(fmt::format("gates fixed at step {}: {} of {} {} open, {} projected", state_.step, h.open_units, h.units, noun,
                          h.projected_units));
     if (!h.converged) {
       log_warning(
