@@ -46,22 +46,28 @@ struct DataOptions {
       "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; `ogb`, `npz`: the "
       "folder "
       "below split/, where there are several");
-    v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache");
+    v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache").path();
     v("train", train,
-      "your own training file (.csv, .tsv, .jsonl; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`");
-    v("valid", valid, "your own validation file; without it `data.split.valid` of the training rows (labelled nodes) is drawn");
-    v("test", test, "your own test file; without it `data.split.test` of the training rows (labelled nodes) is drawn");
+      "your own training file (.csv, .tsv, .jsonl; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`")
+        .path();
+    v("valid", valid, "your own validation file; without it `data.split.valid` of the training rows (labelled nodes) is drawn")
+        .path();
+    v("test", test, "your own test file; without it `data.split.test` of the training rows (labelled nodes) is drawn").path();
     v("graph", graph, "your own graph: `ogb` the folder with raw/ and split/, `npz` the archive")
+        .path()
         .refused_unless("modality = graph");
     v("edges", edges, "your own graph, `graph`: csv or tsv with a header and two columns, from and to")
+        .path()
         .refused_unless("modality = graph");
     v("features", features,
       "the same: csv with a header, the node's name and then its numbers; or .npy [nodes, attributes], nodes are then "
       "0, 1, …")
+        .path()
         .refused_unless("modality = graph");
     v("labels", labels,
       "the same: csv with the columns `node`, `label` (or data.label) and perhaps data.split.column; nodes that are not in it "
       "have no label")
+        .path()
         .refused_unless("modality = graph");
     v("delimiter", delimiter, "one character; default `,` for csv and tab for tsv");
     v("label", label, "name of the label column; `jsonl`: of the key");

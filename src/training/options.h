@@ -28,7 +28,7 @@ struct DistillOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none");
+    v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none").path();
     v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1)).refused_unless("distill.from is set");
     v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0))
         .refused_unless("distill.from is set");

@@ -18,11 +18,21 @@ namespace l0gm {
 
 namespace {
 
+// The options of a configuration but for paths: what lies there is compared by its bytes.
+nlohmann::json without_paths(Config& config) {
+  const OptionList options = OptionList::of(config);
+  nlohmann::json json = options.json();
+  for (const Option& option : options.options()) {
+    if (option.is_path) json.erase(option.key);
+  }
+  return json;
+}
+
 // The resolved configurations must agree; the first option that differs is named with both values.
 void require_same_config(const Modality& modality, Config given, const std::filesystem::path& path) {
   if (to_toml(given) == read_file(path)) return;
   Config stored = read_config({&modality}, path, {});
-  const nlohmann::json now = OptionList::of(given).json(), then = OptionList::of(stored).json();
+  const nlohmann::json now = without_paths(given), then = without_paths(stored);
   nlohmann::json keys = now;
   keys.update(then);
   const auto shown = [](const nlohmann::json& options, const std::string& key) {
@@ -47,7 +57,7 @@ void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& n
 }
 
 // The same bytes may lie elsewhere by now: paths do not count.
-nlohmann::json without_paths(nlohmann::json record) {
+nlohmann::json without_file_paths(nlohmann::json record) {
   for (auto& file : record.at("files")) file.erase("path");
   return record;
 }
@@ -57,7 +67,7 @@ void require_same_data(const nlohmann::json& stored, const Record& given, const 
     throw UserError(
         fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
   }
-  if (without_paths(stored) != without_paths(given.to_json())) {
+  if (without_file_paths(stored) != without_file_paths(given.to_json())) {
     throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
   }
 }

@@ -1,0 +1,65 @@
+"""What someone meets who tries the program with files of his own: python3 newcomer_cli.py PROGRAM."""
+import os
+import random
+import subprocess
+import unittest
+
+from program import PROGRAM, CliCase
+
+CONFIG = """
+[data]
+source = "csv"
+train = "rows.csv"
+label = "y"
+[model]
+width = 2
+hidden = 8
+depth = 1
+[train]
+epochs = 2
+batch = 64
+"""
+
+
+def rows(count=200):
+    """Lines of a table: a, b and the label y, which b tells."""
+    draw = random.Random(7)
+    lines = []
+    for _ in range(count):
+        b = draw.random()
+        lines.append([f"{draw.random():.3f}", f"{b:.3f}", "yes" if b > .5 else "no"])
+    return lines
+
+
+class Newcomer(CliCase):
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("project"))
+        self.config = self.write("project/own.toml", CONFIG)
+
+    def table(self, lines, header="a,b,y", delimiter=",", name="project/rows.csv"):
+        text = ([header] if header else []) + [delimiter.join(line) for line in lines]
+        return self.write(name, "\n".join(text) + "\n")
+
+    def test_paths_are_those_of_the_configuration_and_found_from_anywhere(self):
+        self.table(rows())
+        self.train("run")
+        os.mkdir(self.path("elsewhere"))
+        done = subprocess.run([PROGRAM, "eval", self.path("run"), "--json"], cwd=self.path("elsewhere"), capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        os.rename(self.path("project"), self.path("moved"))
+        self.config = self.path("moved", "own.toml")
+        self.train("run", "--resume")  # the same bytes, elsewhere
+
+    def test_a_bad_cell_is_named_with_its_line(self):
+        lines = rows()
+        lines[40][0] = "unknown"
+        self.table(lines)
+        _, error = self.train("run")
+        self.assertIn("column 'a'", error)
+        self.assertIn(f"'unknown' in {self.path('project', 'rows.csv')}: line 42", error)
+        self.assertIn("columns.a.type", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
