@@ -1,5 +1,6 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -55,6 +56,21 @@ std::string further_help(const CLI::App& app) {
                      sets ? "; what a configuration may hold is set by --set section.option=value" : "");
 }
 
+// OpenMP's threads spin while they wait for each other, and on a machine that others use as well a step then takes ten times as
+// long: they shall sleep instead. The library reads the wish as it is loaded, which is before main(), so that the program starts
+// itself once more. What the user has set stays, and commands that hardly compute with LibTorch stay as they are.
+void let_threads_sleep(int argc, char** argv) {
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"}) {
+    if (std::getenv(name) != nullptr) return;
+  }
+  const auto computes = [](std::string_view word) {
+    return word == "train" || word == "eval" || word == "compact" || word == "bench";
+  };
+  if (std::none_of(argv + 1, argv + argc, computes)) return;
+  setenv("OMP_WAIT_POLICY", "PASSIVE", 1);
+  execv("/proc/self/exe", argv);  // returns where it cannot: the threads spin, as they do elsewhere
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Classifiers that are sparse by design: one gate, one knob, calibrated probabilities."};
   Common common;
@@ -90,6 +106,7 @@ int main(int argc, char** argv) {
   // Large tensors in huge pages, where the system allows it: newly mapped ones are several times as fast to fill. Read by
   // LibTorch at its first allocation; a value that is set already stays.
   setenv("THP_MEM_ALLOC_ENABLE", "1", 0);
+  if (argc > 1) l0gm::let_threads_sleep(argc, argv);
   try {
     return l0gm::run(argc, argv);
   } catch (const l0gm::UserError& error) {

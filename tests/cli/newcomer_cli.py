@@ -51,6 +51,16 @@ class Newcomer(CliCase):
         self.config = self.path("moved", "own.toml")
         self.train("run", "--resume")  # the same bytes, elsewhere
 
+    def test_threads_sleep_while_they_wait(self):
+        for given, wanted in (({}, "OMP_WAIT_POLICY = 'PASSIVE'"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "OMP_WAIT_POLICY = 'ACTIVE'")):
+            environment = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")}
+            done = subprocess.run([PROGRAM, "eval", self.path("none")], capture_output=True,
+                                  env={**environment, "OMP_DISPLAY_ENV": "true", **given})
+            shown = [line for line in done.stderr.decode().splitlines() if "OMP_WAIT_POLICY" in line]
+            if not shown:
+                self.skipTest("this OpenMP library does not tell what it was asked for")
+            self.assertIn(wanted, shown[-1])
+
     def test_a_bad_cell_is_named_with_its_line(self):
         lines = rows()
         lines[40][0] = "unknown"
