@@ -45,13 +45,13 @@ void append(std::vector<double>& to, const std::vector<double>& more) { to.inser
 }  // namespace
 
 TableCompaction::TableCompaction(const fs::path& run, const CompactOptions& options)
-    : single_(load(run, torch::kFloat32)), exact_(load(run, torch::kFloat64)) {
+    : single_(load(run, torch::kFloat32)), exact_(load(run, torch::kFloat64)), fold_bytes_(options.fold_bytes) {
   if (!options.lookup.empty()) {
     throw UserError(fmt::format("--nodes: {} is a run on a table, which has no nodes; leave it out", run.string()));
   }
   const TableDataset& data = single_.dataset();
   const Schema& schema = single_.table.schema;
-  folded_ = fold_table(*exact_.model, exact_.gate_state, schema, {options.fold_bytes});
+  folded_ = fold_table(*exact_.model, exact_.gate_state, schema, {fold_bytes_});
   generated_ = make_check_rows(schema, options.generated_rows, check_seed);
   parts_.push_back({"validation", data.table, data.valid});
   parts_.push_back({"generated", generated_, all_rows(generated_)});
@@ -71,6 +71,13 @@ TableCompaction::TableCompaction(const fs::path& run, const CompactOptions& opti
     }
     return list_some(cells, 40);
   };
+}
+
+bool TableCompaction::unfold() {
+  if (fold_bytes_ == 0) return false;
+  fold_bytes_ = 0;
+  folded_ = fold_table(*exact_.model, exact_.gate_state, single_.table.schema, {fold_bytes_});
+  return true;
 }
 
 std::vector<double> TableCompaction::trained(Precision precision) {
