@@ -107,7 +107,7 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
   about["weights"] = name_of_enum(options.weights);
   about["calibrator"] = calibrator.to_json();
   about["bytes"] = bytes;
-  write_file_atomically(card, compaction.card(out.filename().string(), about));
+  write_file_atomically(card, signed_card(compaction.card(out.filename().string(), about)));
 
   nlohmann::json result = {{"model", out.string()},
                            {"card", card.string()},

@@ -135,6 +135,19 @@ TEST_F(CompactDriver, ModelAndCardHaveDifferentNames) {
   EXPECT_EQ(files(), (std::vector<std::string>{"m.l0gm", "other.txt"}));
 }
 
+TEST_F(CompactDriver, ACardIsWrittenOverCardsOnly) {
+  folder_.write("m.md", "# Notes of mine\n");
+  const std::string message = message_of<UserError>([&] { run(); });
+  EXPECT_NE(message.find("m.md is there and is no model card"), std::string::npos) << message;
+  EXPECT_NE(message.find("--card"), std::string::npos) << message;
+  EXPECT_EQ(compaction_.writes, 0);
+  EXPECT_EQ(read_file(folder_.path() / "m.md"), "# Notes of mine\n");
+  folder_.write("m.md", "# m.l0gm\n\nPredicts … Made with l0gm 0.1.0 (abc).\n");  // of an earlier version
+  run();
+  run();  // over its own
+  EXPECT_TRUE(read_file(folder_.path() / "m.md").starts_with("# m.l0gm\n"));
+}
+
 TEST(CompactRun, ARunThatIsNotThereIsRefused) {
   const TemporaryFolder folder;
   EXPECT_THROW(compact_run(compact_kinds(), folder.path() / "run", folder.path() / "m.l0gm", {}), UserError);
