@@ -15,7 +15,7 @@ namespace {
 
 struct PredictArguments {
   std::string model, input, out, nodes, pairs;
-  bool calibrated = false;
+  bool calibrated = false, raw = false;
   PredictFileOptions options;
   std::string delimiter;
   MachineFlags machine;
@@ -31,7 +31,8 @@ std::string list_counts(const nlohmann::json& counts, const char* what) {
 
 // The rows are those of the input, or, where rows refer to it, those that a flag names; none: all that there are.
 nlohmann::json predict_rows(const PredictArguments& arguments) {
-  PredictorOptions options{arguments.calibrated, arguments.machine.prepare(), {}};
+  PredictorOptions options{{}, arguments.machine.prepare(), {}};
+  if (arguments.calibrated || arguments.raw) options.calibrated = arguments.calibrated;
   const bool context = needs_context(compact_kinds(), arguments.model);
   if (!context) {
     for (const auto& [flag, value] : {std::pair("--nodes", &arguments.nodes), std::pair("--pairs", &arguments.pairs)}) {
@@ -40,8 +41,10 @@ nlohmann::json predict_rows(const PredictArguments& arguments) {
           fmt::format("{} picks rows of what the input describes, and {} reads its rows from the input itself: leave it out",
                       flag, arguments.model));
     }
-    return predict_file(*open_predictor(compact_kinds(), arguments.model, options), arguments.input, arguments.out,
-                        arguments.options);
+    const std::unique_ptr<Predictor> predictor = open_predictor(compact_kinds(), arguments.model, options);
+    nlohmann::json result = predict_file(*predictor, arguments.input, arguments.out, arguments.options);
+    result["calibrated"] = predictor->is_calibrated();
+    return result;
   }
   if (!arguments.delimiter.empty())
     throw UserError("--delimiter is for tables; a graph's is data.delimiter in its configuration");
@@ -57,8 +60,10 @@ nlohmann::json predict_rows(const PredictArguments& arguments) {
         "leave --nodes out");
   }
   const std::string& rows = pairs ? arguments.pairs : arguments.nodes;
-  return rows.empty() ? predict_known(*predictor, arguments.out)
-                      : predict_file(*predictor, rows, arguments.out, arguments.options);
+  nlohmann::json result =
+      rows.empty() ? predict_known(*predictor, arguments.out) : predict_file(*predictor, rows, arguments.out, arguments.options);
+  result["calibrated"] = predictor->is_calibrated();
+  return result;
 }
 
 void run_predict(PredictArguments& arguments, const Common& common) {
@@ -68,10 +73,11 @@ void run_predict(PredictArguments& arguments, const Common& common) {
     spelled.delimiter = arguments.delimiter;
     arguments.options.delimiter = delimiter_of(spelled);
   }
-  nlohmann::json result = predict_rows(arguments);
-  result["calibrated"] = arguments.calibrated;
-  const std::string text = fmt::format("{}: {} rows, {} a second\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
-                                       with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())));
+  const nlohmann::json result = predict_rows(arguments);
+  const std::string text =
+      fmt::format("{}: {} rows, {} a second, {} probabilities\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
+                  with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())),
+                  result["calibrated"].get<bool>() ? "calibrated" : "raw");
   print_result(common, result,
                text + list_counts(result["unseen"], "rare or unseen categories") +
                    list_counts(result["unreadable"], "not a number, read as missing"));
@@ -97,7 +103,9 @@ void add_predict(CLI::App& app, const Common& common) {
   verb->add_option("--pairs", arguments->pairs,
                    "links: a csv with the columns `from` and `to`, the pairs of nodes that are asked about");
   verb->add_option("--delimiter", arguments->delimiter, "of the input; default: as in training");
-  verb->add_flag("--calibrated", arguments->calibrated, "apply the stored calibrator; raw probabilities otherwise");
+  CLI::Option* calibrated = verb->add_flag("--calibrated", arguments->calibrated,
+                                           "apply the stored calibrator; default: where validation rows say that it helps");
+  verb->add_flag("--raw", arguments->raw, "do not apply it")->excludes(calibrated);
   arguments->machine.add_to(*verb);
   verb->callback([arguments, &common] { run_predict(*arguments, common); });
 }

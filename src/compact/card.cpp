@@ -59,10 +59,16 @@ std::string calibration(const Json& about, const std::string& rows) {
   const std::string value =
       calibrator.contains("temperature") ? fmt::format(" {:.4f}", calibrator["temperature"].get<double>()) : "";
   return fmt::format(
-      "A calibrator ({}{}), fitted on validation {} for these weights, is stored beside the model and never folded into it: "
-      "probabilities are raw "
-      "unless it is asked for (`--calibrated`).\n",
-      kind, value, rows);
+      "A calibrator ({}{}), fitted on validation {} for these weights, is stored beside the model and never folded into it. {}\n",
+      kind, value, rows,
+      calibrator.value("helps", false)
+          ? fmt::format(
+                "It lowers the NLL of validation {} that it was not fitted to, so that probabilities are calibrated unless "
+                "raw ones are asked for (`--raw`).",
+                rows)
+          : fmt::format("It does not clearly lower the NLL of validation {} that it was not fitted to, so that probabilities are "
+                        "raw unless it is asked for (`--calibrated`).",
+                        rows));
 }
 
 std::string gate(const Json& about, const std::string& columns, bool folded) {

@@ -177,7 +177,7 @@ std::string TableCompaction::describe(const nlohmann::json& result) const {
 }
 
 std::vector<double> served_probabilities(const fs::path& file, const TableRows& rows) {
-  const CompactModel model = CompactModel::load(file);
+  const CompactModel model = CompactModel::load(file, {.threads = 1, .calibrated = false});
   const RowLayout layout = model.layout(rows.table.names());
   std::vector<std::string_view> cells;
   cells.reserve(rows.rows.size() * static_cast<size_t>(rows.table.columns()));
