@@ -30,6 +30,7 @@ struct DataOptions {
   std::string train, valid, test;
   std::string graph, edges, features, labels;
   std::string delimiter;
+  bool header = true;
   std::string label;
   std::string text;
   std::map<std::string, std::string> types;
@@ -70,6 +71,7 @@ struct DataOptions {
         .path()
         .refused_unless("modality = graph");
     v("delimiter", delimiter, "one character; default `,` for csv and tab for tsv");
+    v("header", header, "false: your csv files have no header line; their columns are `column_1`, `column_2`, …");
     v("label", label, "name of the label column; `jsonl`: of the key");
     v("text", text,
       "your own texts: the column (`jsonl`: the key) that holds the text; makes `csv`, `tsv`, `jsonl` a dataset of texts")

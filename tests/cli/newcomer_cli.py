@@ -51,6 +51,38 @@ class Newcomer(CliCase):
         self.config = self.path("moved", "own.toml")
         self.train("run", "--resume")  # the same bytes, elsewhere
 
+    def test_standard_input_and_output(self):
+        self.table(rows())
+        self.train("run")
+        self.run_program("predict", self.path("run"), self.path("project", "rows.csv"), "-o", self.path("p.csv"), "--keep", "b,y")
+        with open(self.path("project", "rows.csv"), "rb") as given:
+            done = subprocess.run([PROGRAM, "predict", self.path("run"), "-", "-o", "-", "--keep", "b,y"], stdin=given,
+                                  capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual(done.stdout, self.read("p.csv"))
+        self.assertTrue(done.stdout.startswith(b"row,b,y,prediction,p_no,p_yes\n"), done.stdout[:80])
+        self.assertIn(b"200 rows", done.stderr)
+        self.refused("predict", self.path("run"), self.path("project", "rows.csv"), "-o", self.path("project", "rows.csv"),
+                     says=["written over"])
+
+    def test_files_without_a_header(self):
+        self.table(rows(), header=None)
+        self.refused("train", self.config, "-o", self.path("run"), says=["rows.csv", "line 1", "data.header = false"])
+        self.train("run", "--set", "data.header=false", "--set", "data.label=column_3")
+        self.run_program("predict", self.path("run"), self.path("project", "rows.csv"), "-o", self.path("p.csv"), "--no-header")
+        self.assertEqual(len(self.read("p.csv").splitlines()), 201)
+
+    def test_a_wrong_delimiter(self):
+        self.table(rows(), header="a;b;y", delimiter=";")
+        self.refused("train", self.config, "-o", self.path("run"), says=["rows.csv", "separated by ';'", 'data.delimiter = ";"'])
+
+    def test_a_class_that_only_test_rows_have(self):
+        lines = rows()
+        self.table(lines)
+        self.table(lines[:5] + [["0.1", "0.2", "perhaps"]], name="project/test.csv")
+        self.refused("train", self.config, "-o", self.path("run"), "--set", f"data.test={self.path('project', 'test.csv')}",
+                     says=["test.csv: line 7", "'perhaps'", "add rows of that class"])
+
     def test_threads_sleep_while_they_wait(self):
         for given, wanted in (({}, "OMP_WAIT_POLICY = 'PASSIVE'"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "OMP_WAIT_POLICY = 'ACTIVE'")):
             environment = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")}

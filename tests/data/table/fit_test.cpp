@@ -241,7 +241,7 @@ TEST(FitSchema, FieldNamesStayDifferent) {
 
 TEST(FitSchema, LooksAtTrainingRowsOnly) {
   TextTable table({"x", "y"});
-  for (int i = 0; i < 20; ++i) table.add_row({std::to_string(i), i % 2 == 0 ? "a" : "b"});
+  for (int i = 0; i < 20; ++i) table.add_row({std::to_string(i * i), i % 2 == 0 ? "a" : "b"});
   const std::string before = fit(table).to_json().dump();
   const std::vector<int64_t> training = all_rows(table);
   table.add_row({"not a number", ""});
