@@ -149,7 +149,12 @@ void OptionList::set(std::string_view assignment) {
     return;
   }
   const toml::node& node = *table.get("value");
-  const auto value = value_of(node, where);
+  std::optional<OptionValue> value;
+  if (option.type == "text" && (node.is_number() || node.is_boolean())) {
+    value = text;  // data.protocol=1: a text needs no quotes here
+  } else {
+    value = value_of(node, where);
+  }
   assign(option, value ? *value : texts_of(*node.as_table(), where), where);
   if (option.is_path) make_absolute(option, {});
 }

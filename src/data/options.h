@@ -13,6 +13,7 @@ struct SplitOptions {
   double test = 0.2;
   int64_t seed = 0;
   std::string column;
+  bool draw = false;
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -20,6 +21,7 @@ struct SplitOptions {
     v("test", test, "share of the rows held out for the test (stratified by label)", between(0, 0.9));
     v("seed", seed, "seed of the split; independent of train.seed", at_least(0));
     v("column", column, "a column that says train, valid or test for each row, in place of shares");
+    v("draw", draw, "draws a split by these shares in place of the one that a graph brings").refused_unless("modality = graph");
   }
 };
 
@@ -45,8 +47,7 @@ struct DataOptions {
       "`graph`, `ogb`, `npz` for a graph");
     v("protocol", protocol,
       "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; `ogb`, `npz`: the "
-      "folder "
-      "below split/, where there are several");
+      "folder below split/ where there are several, or the number of a split inside the archive");
     v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache").path();
     v("train", train,
       "your own training file (.csv, .tsv, .jsonl; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`")

@@ -214,6 +214,15 @@ TEST(Options, PathsOfTheCommandLineAndThoseThatOnlyTheWorkingFolderHas) {
   EXPECT_EQ(options.valid, "");
 }
 
+TEST(Options, ATextNeedsNoQuotesOnTheCommandLine) {
+  PathOptions options;
+  OptionList list = OptionList::of(options);
+  for (const char* text : {"1", "0.50", "true", "plain"}) {
+    list.set(std::string("name=") + text);
+    EXPECT_EQ(options.name, text);
+  }
+}
+
 TEST(Options, UnknownKeysNameTheNearestOneAndTheLine) {
   expect_parts(refused_toml("[kinds]\nflag = true\ncuont = 4\n"),
                {"run.toml line 3", "unknown option 'kinds.cuont'", "Did you mean 'kinds.count'?"});
