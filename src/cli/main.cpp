@@ -36,7 +36,7 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--json" || word == "--quiet") continue;
+    if (word == "--json" || word == "--quiet" || word == "--progress") continue;
     if (word.starts_with("-")) return "";                              // an option that belongs behind its verb: CLI11 names it
     if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) {  // `data` and `bench` have verbs of their own
       const CLI::App* verb = app.get_subcommand(word);
@@ -78,6 +78,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_flag("--json", common.json, "the result is one JSON object");
+  app.add_flag("--progress", common.progress,
+               "a line for each evaluation while training, where there is no terminal for a bar, too");
   app.add_flag("--quiet", common.quiet, "no progress, no information; warnings and errors only");
   add_train(app, common);
   add_eval(app, common);
@@ -109,6 +111,12 @@ int main(int argc, char** argv) {
   if (argc > 1) l0gm::let_threads_sleep(argc, argv);
   try {
     return l0gm::run(argc, argv);
+  } catch (const l0gm::Stopped& error) {
+    l0gm::log_error(error.what());
+    return 128 + error.signal();
+  } catch (const l0gm::DiskFull& error) {
+    l0gm::log_error(error.what());
+    return 3;
   } catch (const l0gm::UserError& error) {
     l0gm::log_error(error.what());
     return 2;

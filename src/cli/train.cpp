@@ -18,9 +18,11 @@ namespace l0gm {
 
 namespace {
 
-std::atomic<bool> stop_requested{false};  // the one thing a signal handler may touch
+std::atomic<bool> stop_requested{false};  // what a signal handler may touch: this and the next
+std::atomic<int> stop_signal{SIGINT};
 
 void request_stop(int number) {
+  stop_signal = number;
   if (!stop_requested.exchange(true)) return;
   std::signal(number, SIG_DFL);  // a second one ends at once
   std::raise(number);
@@ -28,15 +30,18 @@ void request_stop(int number) {
 
 class ProgressObserver : public Observer {
  public:
+  explicit ProgressObserver(bool lines) : lines_(lines) {}
   void step_finished(int64_t step, int64_t steps, double loss) override {
     if (progress_ == nullptr) progress_ = std::make_unique<Progress>("training", steps);
     progress_->update(step, note_.empty() ? fmt::format("loss {:.4f}", loss) : note_);
   }
   void epoch_finished(const EpochRecord& r) override {
     note_ = fmt::format("{}  valid NLL {:.4f}  active {:.1f} %", r.phase, r.valid_nll, 100 * r.active_fraction);
+    if (lines_) log_info(fmt::format("epoch {}, step {}, {:.0f} s: {}", r.epoch, r.step, r.seconds, note_));
   }
 
  private:
+  bool lines_;
   std::unique_ptr<Progress> progress_;
   std::string note_;
 };
@@ -81,11 +86,11 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   std::signal(SIGTERM, request_stop);
   bool finished = false;
   {
-    ProgressObserver progress;
+    ProgressObserver progress(common.progress);
     finished = train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
   }
   if (!finished) {
-    throw UserError("stopped; everything up to here is saved. Go on with: " + continuation(arguments));
+    throw Stopped("stopped; everything up to here is saved. Go on with: " + continuation(arguments), stop_signal);
   }
   const Evaluation result = evaluate_run(modalities(), arguments.out, Split::valid, machine);
   print_result(common, result.to_json(), describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));

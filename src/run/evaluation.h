@@ -57,11 +57,15 @@ struct OpenInput {
   std::string name;
   int64_t open_dimensions = 0;          // of the interface that it feeds
   std::optional<double> share_of_rows;  // for which it is read
+  // By how much the NLL of validation rows rises when its cells are shuffled among the rows, and when its units are closed.
+  std::optional<double> worth_shuffled, worth_closed;
   template <class Visitor>
   void visit(Visitor& v) {
     v("name", name);
     v("open_dimensions", open_dimensions);
     v("share_of_rows", share_of_rows);
+    v("worth_shuffled", worth_shuffled);
+    v("worth_closed", worth_closed);
   }
 };
 

@@ -68,7 +68,7 @@ class Interrupted(CliCase):
                 self.wait_for(run, "metrics.jsonl", process=process)
                 process.send_signal(number)
                 out, error = process.communicate(timeout=300)
-                self.assertEqual(process.returncode, 2, error)
+                self.assertEqual(process.returncode, 128 + number, error)
                 self.assertEqual(out, b"")
                 text = error.decode()
                 self.assertIn("is saved", text)

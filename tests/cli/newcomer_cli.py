@@ -1,6 +1,8 @@
 """What someone meets who tries the program with files of his own: python3 newcomer_cli.py PROGRAM."""
+import json
 import os
 import random
+import resource
 import subprocess
 import unittest
 
@@ -82,6 +84,40 @@ class Newcomer(CliCase):
         self.table(lines[:5] + [["0.1", "0.2", "perhaps"]], name="project/test.csv")
         self.refused("train", self.config, "-o", self.path("run"), "--set", f"data.test={self.path('project', 'test.csv')}",
                      says=["test.csv: line 7", "'perhaps'", "add rows of that class"])
+
+    def test_another_labelled_file(self):
+        lines = rows()
+        self.table(lines)
+        self.train("run")
+        self.table([["y", "b", "a"]] + [[y, b, a] for a, b, y in lines[:50]], header=None, name="other.csv")
+        result = json.loads(self.run_program("eval", self.path("run"), "--data", self.path("other.csv"), "--json")[0])
+        self.assertEqual((result["rows"], result["split"]), (50, self.path("other.csv")))
+        self.table([["1", "2"]], header="a,b", name="unlabelled.csv")
+        self.refused("eval", self.path("run"), "--data", self.path("unlabelled.csv"), says=["the label column 'y'"])
+
+    def test_what_each_column_is_worth(self):
+        self.table(rows(600))
+        self.train("run", "--set", "train.epochs=20")
+        result = json.loads(self.run_program("eval", self.path("run"), "--json")[0])
+        worth = {column["name"]: column["worth_shuffled"] for column in result["open_columns"]}
+        self.assertGreater(worth["b"], 5 * abs(worth.get("a", 0)))
+        self.assertIn("worth       validation NLL when shuffled", self.run_program("eval", self.path("run"))[0])
+        self.run_program("compact", self.path("run"), "-o", self.path("m.l0gm"))
+        self.assertIn("| b | numeric | +", self.read("m.md").decode())
+
+    def test_progress_without_a_terminal_on_request(self):
+        self.table(rows())
+        self.assertNotIn("epoch ", self.train("run")[1])
+        _, error = self.train("again", "--progress")
+        self.assertEqual(error.count("valid NLL"), 2, error)
+
+    def test_a_full_disk_has_an_exit_code_of_its_own(self):
+        self.table(rows())
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        done = subprocess.run([PROGRAM, "train", self.config, "-o", self.path("run"), "--threads", "1"], capture_output=True,
+                              preexec_fn=limit, restore_signals=False)  # Python ignores SIGXFSZ, and so does its child
+        self.assertEqual(done.returncode, 3, done.stderr.decode())
+        self.assertIn(b"Make room", done.stderr)
 
     def test_threads_sleep_while_they_wait(self):
         for given, wanted in (({}, "OMP_WAIT_POLICY = 'PASSIVE'"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "OMP_WAIT_POLICY = 'ACTIVE'")):

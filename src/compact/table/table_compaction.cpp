@@ -17,6 +17,7 @@
 #include "runtime/compact_file.h"
 #include "runtime/probabilities.h"
 #include "runtime/reference_logits.h"
+#include "training/table/column_worth.h"
 #include "training/table/table_task.h"
 
 namespace l0gm {
@@ -148,6 +149,11 @@ nlohmann::json TableCompaction::about() {
                 {"closed_columns", folded_.closed_columns},
                 {"gate", describe_gate()}});
   if (!exact_.config.distill.from.empty()) about["distilled"] = true;
+  if (std::optional<InputReport> inputs = single_.inputs(Split::valid)) {
+    fill_column_worth(single_, inputs->open);
+    about["worth"] = nlohmann::json::object();
+    for (const OpenInput& input : inputs->open) about["worth"][input.name] = *input.worth_shuffled;
+  }
   return about;
 }
 
