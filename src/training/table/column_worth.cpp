@@ -13,15 +13,15 @@
 namespace l0gm {
 namespace {
 
-constexpr int64_t most_rows = 10000, fewest_rows = 500, most_work = 300000;  // rows times columns
-constexpr int64_t many_rows = 2000;                                          // fewer are shuffled three times
+constexpr int64_t most_judged_rows = 10000, fewest_judged_rows = 500, most_work = 300000;  // rows times columns
+constexpr int64_t many_judged_rows = 2000;                                                 // fewer are shuffled three times
 constexpr uint64_t shuffle_seed = 0x776f727468;
 constexpr double closed_logit = -1e3;
 
 // Validation rows of a run, to be predicted with one column changed.
-class Rows {
+class JudgedRows {
  public:
-  Rows(TableRun& run, int64_t count) : run_(run), data_(run.dataset()), encoder_(run.table.schema) {
+  JudgedRows(TableRun& run, int64_t count) : run_(run), data_(run.dataset()), encoder_(run.table.schema) {
     rows_ = data_.valid;
     if (std::ssize(rows_) > count) {
       const std::vector<int64_t> order = RandomStream(shuffle_seed).permutation(std::ssize(rows_));
@@ -83,7 +83,7 @@ bool can_close(const TableRun& run, size_t open) {
   return site != nullptr && open > 1 && !site->gate->has_instance_logits() && run.model->unit() != UnitKind::fine;
 }
 
-double nll_of_closed(const TableRun& run, const Rows& rows, int64_t column) {
+double nll_of_closed(const TableRun& run, const JudgedRows& rows, int64_t column) {
   torch::NoGradGuard no_grad;
   HardConcrete gate = run.model->interface_site()->gate;
   const torch::Tensor before = gate->logits().detach().clone();
@@ -97,10 +97,10 @@ double nll_of_closed(const TableRun& run, const Rows& rows, int64_t column) {
 
 void fill_column_worth(TableRun& run, std::vector<OpenInput>& columns) {
   if (columns.empty()) return;
-  const Rows rows(run, std::clamp(most_work / std::ssize(columns), fewest_rows, most_rows));
+  const JudgedRows rows(run, std::clamp(most_work / std::ssize(columns), fewest_judged_rows, most_judged_rows));
   const double as_is = rows.nll_as_is();
   const std::vector<std::string> names = run.fields().column_names();
-  const uint64_t rounds = rows.size() < many_rows ? 3 : 1;
+  const uint64_t rounds = rows.size() < many_judged_rows ? 3 : 1;
   for (OpenInput& column : columns) {
     const auto place = std::find(names.begin(), names.end(), column.name) - names.begin();
     double sum = 0;
