@@ -34,6 +34,7 @@ struct DataOptions {
   std::string delimiter;
   bool header = true;
   std::string label;
+  std::string weight;
   std::string text;
   std::map<std::string, std::string> types;
   int64_t rows = 20000;
@@ -74,6 +75,8 @@ struct DataOptions {
     v("delimiter", delimiter, "one character; default `,` for csv and tab for tsv");
     v("header", header, "false: your csv files have no header line; their columns are `column_1`, `column_2`, …");
     v("label", label, "name of the label column; `jsonl`: of the key");
+    v("weight", weight, "your own table: a column of numbers, 0 or more, that say how much each training row counts; no input")
+        .refused_unless("modality = table");
     v("text", text,
       "your own texts: the column (`jsonl`: the key) that holds the text; makes `csv`, `tsv`, `jsonl` a dataset of texts")
         .refused_unless("modality = text");

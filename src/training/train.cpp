@@ -3,7 +3,9 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -160,6 +162,28 @@ torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows) {
   return at::tensor(weights, torch::kFloat64);
 }
 
+torch::Tensor weights_of_classes(const TrainOptions& options, const std::vector<std::string>& classes,
+                                 const std::vector<int64_t>& class_rows) {
+  const bool balanced = options.class_weights == ClassWeights::balanced;
+  if (options.weight_of_class.empty()) return balanced ? balanced_weights(class_rows) : torch::Tensor();
+  torch::Tensor weights =
+      balanced ? balanced_weights(class_rows) : at::ones({static_cast<int64_t>(classes.size())}, torch::kFloat64);
+  for (const auto& [name, text] : options.weight_of_class) {
+    const auto place = std::find(classes.begin(), classes.end(), name);
+    if (place == classes.end()) {
+      throw UserError(fmt::format("train.weight_of_class names '{}', which is no class; there are: {}.{}", name,
+                                  list_some(classes), did_you_mean(name, classes)));
+    }
+    const auto weight = parse_double(text);
+    if (!weight || !(*weight > 0) || std::isinf(*weight)) {
+      throw UserError(fmt::format("train.weight_of_class: '{}' counts '{}', wanted a number above 0.", name, text));
+    }
+    weights[place - classes.begin()] *= *weight;
+  }
+  const torch::Tensor rows = at::tensor(class_rows, torch::kInt64).to(torch::kFloat64);
+  return weights * (rows.sum() / at::dot(weights, rows));
+}
+
 bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
            const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
@@ -193,9 +217,8 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
   // What does not fit together is refused here, before there is a folder.
   const std::unique_ptr<Task> task = modality.make_task(dataset, *record, model, config, machine);
   task->label_smoothing = config.train.label_smoothing;
-  if (config.train.class_weights == ClassWeights::balanced) {
-    task->class_weights = balanced_weights(record->rows_of_classes()).to(machine.device, dtype);
-  }
+  const torch::Tensor class_weights = weights_of_classes(config.train, record->class_names(), record->rows_of_classes());
+  if (class_weights.defined()) task->class_weights = class_weights.to(machine.device, dtype);
   if (soft.size() > 0) {
     task->set_soft_targets(soft);
     task->distill_weight = config.distill.weight;

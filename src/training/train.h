@@ -16,5 +16,8 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
 
 // Weights that make classes count the same, [classes]; a class without rows counts nothing.
 torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows);
+// The weights of a configuration, [classes], 1 on average over the rows; undefined: all rows count the same.
+torch::Tensor weights_of_classes(const TrainOptions& options, const std::vector<std::string>& classes,
+                                 const std::vector<int64_t>& class_rows);
 
 }  // namespace l0gm

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -147,6 +148,28 @@ void split_by_files(TableDataset& dataset, const DataOptions& options, std::vect
   if (options.test.empty()) dataset.test = std::move(parts.back());
 }
 
+// The column of weights is not a feature either.
+void take_weights(TableDataset& dataset, const DataOptions& options) {
+  const int64_t column = column_named(dataset.table, options.weight, "weight", options.train, options);
+  if (column == dataset.label) {
+    throw UserError(fmt::format("data.weight and data.label are both '{}'. Set one of them to another column.", options.label));
+  }
+  double sum = 0;
+  for (int64_t row = 0; row < dataset.table.rows(); ++row) {
+    const std::string_view cell = dataset.table.cell(row, column);
+    const auto weight = parse_double(cell);
+    if (!weight || !(*weight >= 0) || std::isinf(*weight)) {
+      throw UserError(fmt::format("{}: the weight '{}' is '{}', wanted a number, 0 or more. Correct it, or remove data.weight.",
+                                  dataset.table.places.of(row), options.weight, cell));
+    }
+    dataset.weights.push_back(*weight);
+  }
+  for (const int64_t row : dataset.train) sum += dataset.weights[static_cast<size_t>(row)];
+  if (!(sum > 0)) throw UserError(fmt::format("data.weight = \"{}\" is 0 in every training row.", options.weight));
+  dataset.table = without_column(dataset.table, column);
+  dataset.label -= column < dataset.label ? 1 : 0;
+}
+
 TableDataset load_own(const DataOptions& options) {
   if (options.train.empty()) {
     throw UserError(fmt::format("data.source is '{}', but data.train is not set. Set data.train to your file.", options.source));
@@ -161,6 +184,7 @@ TableDataset load_own(const DataOptions& options) {
     split_by_files(dataset, options, std::move(train));
   }
   if (dataset.train.empty()) throw UserError(fmt::format("no row of {} is left for training. Change data.split.", options.train));
+  if (!options.weight.empty()) take_weights(dataset, options);
   if (dataset.test.empty()) log_info(fmt::format("{}: there are no test rows.", dataset.name));
   return dataset;
 }
