@@ -179,8 +179,7 @@ TEST_F(Source, WeightsAreTakenOutOfTheTable) {
   EXPECT_EQ(data.weights, (std::vector<double>{1, 0, 2.5, 1}));
   EXPECT_EQ(data.table.names(), (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(data.label, 1);
-  wanted = options("w,x,y\n1,1,0\n-1,2,1\n");
-  wanted.weight = "w";
+  folder_.write("train.csv", "w,x,y\n1,1,0\n-1,2,1\n2.5,3,0\n1,4,1\n");
   EXPECT_TRUE(contains(refusal(wanted), "line 3: the weight 'w' is '-1'")) << refusal(wanted);
   wanted.weight = "y";
   EXPECT_TRUE(contains(refusal(wanted), "data.weight and data.label are both 'y'"));
