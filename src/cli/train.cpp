@@ -50,7 +50,7 @@ struct TrainArguments {
   std::string config, out;
   std::vector<std::string> assignments;
   int64_t seed = -1;
-  bool resume = false;
+  bool resume = false, finish = false;
   MachineFlags machine;
 };
 
@@ -87,10 +87,13 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   bool finished = false;
   {
     ProgressObserver progress(common.progress);
-    finished = train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
+    finished =
+        train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested, arguments.finish);
   }
   if (!finished) {
-    throw Stopped("stopped; everything up to here is saved. Go on with: " + continuation(arguments), stop_signal);
+    throw Stopped("stopped; everything up to here is saved. To end the run here add --finish; go on with: " +
+                      continuation(arguments),
+                  stop_signal);
   }
   const Evaluation result = evaluate_run(modalities(), arguments.out, Split::valid, machine);
   print_result(common, result.to_json(), describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));
@@ -105,7 +108,9 @@ void add_train(CLI::App& app, const Common& common) {
   verb->add_option("-o,--out", arguments->out, "folder of the run; must not exist yet")->required();
   verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
   verb->add_option("--seed", arguments->seed, "same as --set train.seed=N")->check(CLI::NonNegativeNumber);
-  verb->add_flag("--resume", arguments->resume, "go on where an interrupted run stopped");
+  CLI::Option* resume = verb->add_flag("--resume", arguments->resume, "go on where an interrupted run stopped");
+  verb->add_flag("--finish", arguments->finish, "end it there: its last checkpoint becomes a run that can be used")
+      ->needs(resume);
   arguments->machine.add_to(*verb);
   Config defaults;
   verb->footer("Options of the configuration (reference page: docs/options.md):\n" + OptionList::of(defaults).help());

@@ -185,7 +185,7 @@ torch::Tensor weights_of_classes(const TrainOptions& options, const std::vector<
 }
 
 bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
-           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop, bool end_here) {
   const auto start = std::chrono::steady_clock::now();
   if (!resume) RunFolder::require_free(out);  // before any work
   const Modality& modality = modality_of(modalities, config.data);
@@ -232,7 +232,11 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
   Trainer trainer(model, *task, config, folder);
   if (!folder.started()) folder.set_started();
   if (resume) trainer.resume();
-  if (!trainer.run(observers, stop)) return false;
+  if (end_here) {
+    trainer.end_here();
+  } else if (!trainer.run(observers, stop)) {
+    return false;
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   finish(folder, config, *task, *model, trainer, seconds.count());
   return true;

@@ -10,9 +10,9 @@
 namespace l0gm {
 
 // Trains `config` into the folder `out`, whatever its modality; with `resume` goes on where an interrupted run stopped.
-// False when `stop` was raised before the end.
+// False when `stop` was raised before the end. `end_here`: an interrupted run ends at its last checkpoint.
 bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
-           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
+           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop, bool end_here = false);
 
 // Weights that make classes count the same, [classes]; a class without rows counts nothing.
 torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows);

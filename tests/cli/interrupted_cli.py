@@ -87,7 +87,7 @@ class Interrupted(CliCase):
                     os.killpg(again.pid, signal.SIGKILL)
                 _, error = again.communicate()
                 self.assertIsNone(refused, error.decode())
-                self.refused("eval", self.path(run), says=["has not finished training", "--resume"])
+                self.refused("eval", self.path(run), says=["has not finished training", "--resume", "--finish"])
 
     def test_a_folder_in_use(self):
         process = self.begin("run", "--set", "train.epochs=3000")
