@@ -59,7 +59,7 @@ TEST_P(Resume, AnInterruptedRunCanBeEndedWhereItStands) {
     EXPECT_EQ(summary["steps"], stop_at);
     EXPECT_TRUE(summary["stopped_early"].get<bool>());
     EXPECT_LE(summary["best_step"].get<int64_t>(), stop_at);
-    const std::unique_ptr<Run> opened = open_run(modalities(), run, testing_tools::one_thread());
+    const auto opened = open_run(modalities(), run, testing_tools::one_thread());
     EXPECT_GT(opened->predict(Split::test).size(), 0);
     EXPECT_LE(opened->gates(Split::test).open_units, opened->gates(Split::test).units);
   }
