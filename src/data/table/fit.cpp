@@ -15,6 +15,7 @@
 #include "data/table/identifiers.h"
 #include "data/table/labels.h"
 #include "data/table/read_numbers.h"
+#include "encode/table/number_text.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -82,13 +83,13 @@ void ColumnFit::fit() {
   column.type = numbers ? ColumnType::numeric : request.type == "multi" ? ColumnType::multi : ColumnType::categorical;
   check_column_request(name, request, column.type, options);
   column.missing = cells.missing;
-  if (numbers && request.type.empty() && are_identifiers(name, numbers->sorted)) {
+  if (numbers && request.type.empty() && numbers->notation != date_notation && are_identifiers(name, numbers->sorted)) {
     left_out = fmt::format(
         "its {} whole numbers are nearly all different, as an identifier's are; set data.types.{} = \"numeric\" to keep it",
         with_thousands(std::ssize(numbers->sorted)), name);
   } else if (numbers) {
     warn_of_reading(name, cells, request, *numbers, places);
-    column.decimal = numbers->decimal;
+    column.notation = numbers->notation;
     column.missing += std::ssize(cells.texts) - std::ssize(numbers->sorted);
     fit_numbers(numbers->sorted);
   } else if (column.type == ColumnType::multi) {

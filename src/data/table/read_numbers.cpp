@@ -23,7 +23,7 @@ bool all_but_few(const NumberReading& reading, const Cells& cells) {
 
 NumberReading read_as(const Cells& cells, char decimal) {
   NumberReading reading;
-  reading.decimal = decimal;
+  reading.notation = decimal;
   reading.sorted.reserve(cells.texts.size());
   for (size_t i = 0; i < cells.texts.size(); ++i) {
     const auto value = parse_number(cells.texts[i], decimal);
@@ -40,6 +40,10 @@ NumberReading read_as(const Cells& cells, char decimal) {
 // The plain reading, unless another one, and only that one, makes numbers of cells that are none otherwise.
 NumberReading best_reading(const Cells& cells) {
   NumberReading plain = read_as(cells, 0);
+  if (!plain.unreadable.empty() && parse_number(cells.texts[plain.unreadable.front()], date_notation)) {
+    NumberReading dates = read_as(cells, date_notation);
+    if (all_but_few(dates, cells)) return dates;
+  }
   const auto may_be_number = [&](size_t i) { return cells.texts[i].find(',') != std::string_view::npos; };
   if (std::none_of(plain.unreadable.begin(), plain.unreadable.end(), may_be_number)) return plain;
   NumberReading comma = read_as(cells, ','), point = read_as(cells, '.');
@@ -68,7 +72,7 @@ void refuse_infinite(const std::string& name, const Cells& cells, const NumberRe
   const auto is_infinite = [](double value) { return std::isinf(value); };
   if (std::none_of(reading.sorted.begin(), reading.sorted.end(), is_infinite)) return;
   const auto at = std::find_if(cells.texts.begin(), cells.texts.end(), [&](std::string_view text) {
-    const auto value = parse_number(text, reading.decimal);
+    const auto value = parse_number(text, reading.notation);
     return value && std::isinf(*value);
   });
   const auto i = static_cast<size_t>(at - cells.texts.begin());
@@ -114,9 +118,11 @@ std::optional<NumberReading> read_numbers(const std::string& name, const Cells& 
 
 void warn_of_reading(const std::string& name, const Cells& cells, const ColumnRequest& request, const NumberReading& reading,
                      const RowPlaces& places) {
-  if (reading.decimal != 0 && request.options.decimal.empty()) {
+  if (reading.notation == date_notation) {
+    log_info(fmt::format("column '{}': dates, read as days; columns.{}.type = \"categorical\" keeps them as texts", name, name));
+  } else if (reading.notation != 0 && request.options.decimal.empty()) {
     log_warning(fmt::format("column '{}': its numbers are read as {}; columns.{}.decimal says otherwise", name,
-                            reading.decimal == ',' ? "1.234,5, with a decimal comma" : "1,234.5, with commas between thousands",
+                            reading.notation == ',' ? "1.234,5, with a decimal comma" : "1,234.5, with commas between thousands",
                             name));
   }
   if (reading.unreadable.empty()) return;

@@ -20,7 +20,7 @@ struct Cells {
 
 // The cells of a column as numbers, written in one way.
 struct NumberReading {
-  char decimal = 0;                // how they are written, as parse_number() takes it
+  char notation = 0;               // how they are written, as parse_number() takes it
   std::vector<double> sorted;      // NaN left out
   std::vector<size_t> unreadable;  // cells that are no numbers
 };
@@ -28,9 +28,9 @@ struct NumberReading {
 // Whether a column is one of numbers, and how they are written. nullopt: of texts.
 //   type numeric  yes; cells that are no numbers count as missing, but more than half of them are a UserError
 //   inferred      yes when all cells are numbers, or all but one in twenty (of ten to nineteen cells: all but one)
-// Numbers are plain unless the column's or the table's `decimal` says otherwise, or unless all but these few cells are numbers
-// with a decimal comma (1.234,5) or with commas between thousands (1,234.5), and not with both. Warns of a column that stays one
-// of texts though most of its cells are numbers. UserError: an infinite number.
+// Numbers are plain unless the column's or the table's `decimal` says otherwise, or unless all but these few cells are dates, or
+// numbers with a decimal comma (1.234,5) or with commas between thousands (1,234.5), and not with both. Warns of a column that
+// stays one of texts though most of its cells are numbers. UserError: an infinite number.
 std::optional<NumberReading> read_numbers(const std::string& name, const Cells& cells, const ColumnRequest& request,
                                           const TableOptions& options, const RowPlaces& places);
 

@@ -53,7 +53,7 @@ void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<c
   in_order.push_back(static_cast<int32_t>(column));
   if (schema.columns[column].type == ColumnType::numeric) {
     index_in_kind.push_back(number_columns.size());
-    NumberColumn& added = number_columns.emplace_back(column, schema.columns[column].decimal);
+    NumberColumn& added = number_columns.emplace_back(column, schema.columns[column].notation);
     for (const auto& [field, slot] : fields) added.add(*field, slot);
     added.compute_known();
   } else if (fields.size() == 1 && fields[0].first->kind != FieldKind::multi) {
@@ -101,8 +101,8 @@ class TextSource {
     const std::string_view text = text_of(column);
     if (is_missing(column, text)) return not_a_number;
     double value = 0;
-    if (of.decimal() != 0 || !read_plain_number(text, value)) {
-      const std::optional<double> parsed = parse_number(text, of.decimal());
+    if (of.notation() != 0 || !read_plain_number(text, value)) {
+      const std::optional<double> parsed = parse_number(text, of.notation());
       if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
       value = parsed.value_or(not_a_number);
     }

@@ -1,5 +1,6 @@
 #include "data/table/fit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -118,12 +119,27 @@ TEST(FitSchema, ABadCellIsMissingAndTheColumnStaysNumeric) {
 TEST(FitSchema, ADecimalCommaIsReadAndRemembered) {
   const Schema schema = fit_cells({"1,5", "2,25", "1.000,5", "3", "4", "5,5", "6,5", "7,5", "8,5", "9,5", "0,5", "2,5"});
   EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
-  EXPECT_EQ(schema.columns[0].decimal, ',');
+  EXPECT_EQ(schema.columns[0].notation, ',');
   EXPECT_EQ(schema.columns[0].high, 1000.5);
-  EXPECT_EQ(Schema::from_json(schema.to_json()).columns[0].decimal, ',');
+  EXPECT_EQ(Schema::from_json(schema.to_json()).columns[0].notation, ',');
   nlohmann::json forged = schema.to_json();
   forged["columns"][0]["decimal"] = ";";
   EXPECT_TRUE(contains(error_of([&] { Schema::from_json(forged); }), {"'decimal' must be a point or a comma"}));
+}
+
+TEST(FitSchema, DatesAreDays) {
+  std::vector<std::string> cells;
+  for (int i = 0; i < 28; ++i) cells.push_back(fmt::format("2024-01-{:02}", i + 1));
+  cells.push_back("soon");
+  const Schema schema = fit_cells(cells);
+  EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
+  EXPECT_EQ(schema.columns[0].low, 19723);
+  EXPECT_EQ(schema.columns[0].high, 19750);
+  EXPECT_EQ(schema.columns[0].missing, 1);
+  EXPECT_EQ(Schema::from_json(schema.to_json()).columns[0].notation, 'd');
+  nlohmann::json forged = schema.to_json();
+  forged["columns"][0]["decimal"] = ",";
+  EXPECT_TRUE(contains(error_of([&] { Schema::from_json(forged); }), {"stands without 'decimal'"}));
 }
 
 TEST(FitSchema, OneValueAndMissingIsInformation) {

@@ -57,10 +57,10 @@ TEST(ReadNumbers, OneCellInTwentyMayBeNone) {
 TEST(ReadNumbers, TheOnlyWayOfWritingThatFitsIsTaken) {
   const Read comma = read({"1,5", "2,5", "3,5", "4,5", "5,5", "6,5", "7,5", "8,5", "9,5", "10", "n.a."});
   ASSERT_TRUE(comma.reading.has_value());
-  EXPECT_EQ(comma.reading->decimal, ',');
+  EXPECT_EQ(comma.reading->notation, ',');
   EXPECT_EQ(comma.reading->sorted.back(), 10);
   EXPECT_TRUE(contains(comma.warnings, {"with a decimal comma", "columns.x.decimal", "'n.a.' in data row 11"}));
-  EXPECT_EQ(read(texts_of(10, {"1,234.5", "2,000"})).reading->decimal, '.');
+  EXPECT_EQ(read(texts_of(10, {"1,234.5", "2,000"})).reading->notation, '.');
 }
 
 TEST(ReadNumbers, WhatMayMeanTwoThingsIsMissing) {
@@ -68,7 +68,7 @@ TEST(ReadNumbers, WhatMayMeanTwoThingsIsMissing) {
   texts[3] = "1,234";
   const Read one = read(texts);
   ASSERT_TRUE(one.reading.has_value());
-  EXPECT_EQ(one.reading->decimal, 0);
+  EXPECT_EQ(one.reading->notation, 0);
   EXPECT_EQ(one.reading->sorted.back(), 7);
   EXPECT_TRUE(contains(one.warnings, {"'1,234' in data row 4", "columns.x.decimal = \",\" reads 1.234,5"}));
   const Read all = read(std::vector<std::string>(20, "1,234"));
