@@ -46,9 +46,9 @@ def run_all(program: str, out: Path) -> None:
     l0gm("compact", str(out / "graph"), "--out", str(out / "lookup.l0gm"), "--nodes", "all", result="lookup.compact.json")
     l0gm("compact", str(out / "planted"), "--out", str(out / "int8.l0gm"), "--weights", "int8", result="int8.compact.json")
     l0gm("data", "make", "planted-table", "--rows", "500", "--seed", "3", "--out", str(out / "new.csv"))
-    l0gm("predict", str(out / "planted.l0gm"), str(out / "new.csv"), "--out", str(out / "from_file.csv"))
+    l0gm("predict", str(out / "planted.l0gm"), str(out / "new.csv"), "--out", str(out / "from_file.csv"), "--raw")
     l0gm("predict", str(out / "planted"), str(out / "new.csv"), "--out", str(out / "from_run.csv"), "--calibrated")
-    l0gm("predict", str(out / "graph.l0gm"), str(EXAMPLES / "graph/planted.toml"), "--out", str(out / "nodes.csv"))
+    l0gm("predict", str(out / "graph.l0gm"), str(EXAMPLES / "graph/planted.toml"), "--out", str(out / "nodes.csv"), "--raw")
 
 
 def tensors_of(path: Path) -> tuple[dict, dict, bytes]:

@@ -187,7 +187,7 @@ class L0GM(Native):
     def reference(self) -> np.ndarray:
         """`l0gm predict`, which reads the file by itself."""
         table, predicted = self.out / "export" / "test.csv", self.out / "ours.csv"
-        subprocess.run([str(self.program), "--quiet", "predict", str(self.model), str(table), "--out", str(predicted)], check=True, stdout=sys.stderr)
+        subprocess.run([str(self.program), "--quiet", "predict", str(self.model), str(table), "--out", str(predicted), "--raw"], check=True, stdout=sys.stderr)
         return pd.read_csv(predicted)[f"p_{self.served.classes[1]}"].to_numpy()
 
 

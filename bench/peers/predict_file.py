@@ -90,7 +90,7 @@ def train_codes(program: Path, config: Path, scratch: Path, categorical: list[st
 
 def time_ours(program: Path, model: Path, table: Path, output: Path, threads: int) -> float:
     start = time.perf_counter()
-    subprocess.run([str(program), "--quiet", "predict", str(model), str(table), "--out", str(output), "--threads", str(threads)], check=True,
+    subprocess.run([str(program), "--quiet", "predict", str(model), str(table), "--out", str(output), "--raw", "--threads", str(threads)], check=True,
                    stdout=sys.stderr)
     return time.perf_counter() - start
 

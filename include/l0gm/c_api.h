@@ -23,7 +23,7 @@ extern "C" {
 
 /* Incremented when a signature or a meaning changes, not when functions are added. Compare with l0gm_abi_version() after loading
  * the library. */
-#define L0GM_ABI_VERSION 1
+#define L0GM_ABI_VERSION 2
 
 typedef enum l0gm_status {
   L0GM_OK = 0,
@@ -38,8 +38,9 @@ typedef struct l0gm_model l0gm_model;
 typedef struct l0gm_layout l0gm_layout;
 
 typedef struct l0gm_options {
-  int32_t threads;    /* threads that one call may use for a large batch; 0 or 1: only the caller's */
-  int32_t calibrated; /* not 0: apply the stored calibrator */
+  int32_t threads; /* threads that one call may use for a large batch; 0 or 1: only the caller's */
+  int32_t
+      calibrated; /* above 0: apply the stored calibrator; below 0: raw; 0: apply it where validation rows say that it helps */
 } l0gm_options;
 
 L0GM_C_API int32_t l0gm_abi_version(void);
@@ -58,6 +59,7 @@ L0GM_C_API size_t l0gm_class_count(const l0gm_model* model);
 L0GM_C_API const char* l0gm_class_name(const l0gm_model* model, size_t index);
 L0GM_C_API const char* l0gm_manifest(const l0gm_model* model); /* JSON */
 L0GM_C_API size_t l0gm_memory_bytes(const l0gm_model* model);
+L0GM_C_API int32_t l0gm_is_calibrated(const l0gm_model* model); /* 1: the stored calibrator is applied */
 
 /* The positions of the model's columns in rows with these column names. Only for the model it was made for. */
 L0GM_C_API l0gm_status l0gm_layout_create(const l0gm_model* model, const char* const* names, size_t count, l0gm_layout** layout);

@@ -17,4 +17,21 @@ class L0GM_API UserError : public std::runtime_error {
   explicit UserError(const std::string& message) : std::runtime_error(message) {}
 };
 
+// The disk has no room left, or a file may not grow further. The command line exits with code 3.
+class L0GM_API DiskFull : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+// Someone asked the program to stop, by Ctrl-C or a signal. The command line exits with code 128 and the signal's number: 130,
+// 143.
+class L0GM_API Stopped : public UserError {
+ public:
+  Stopped(const std::string& message, int signal) : UserError(message), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
+
 }  // namespace l0gm

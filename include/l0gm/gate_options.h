@@ -17,6 +17,7 @@ enum class TestRule { threshold, median, louizos };
 enum class Attach { interface, input };
 enum class ControlKind { lambda, target, top_k };
 enum class StaticBy { gradient, magnitude, random };
+enum class UnitCost { unit, memory };
 
 template <>
 inline constexpr auto enum_names<UnitKind> = std::to_array<std::string_view>({"dimension", "group", "fine", "none"});
@@ -32,6 +33,8 @@ template <>
 inline constexpr auto enum_names<ControlKind> = std::to_array<std::string_view>({"lambda", "target", "top-k"});
 template <>
 inline constexpr auto enum_names<StaticBy> = std::to_array<std::string_view>({"gradient", "magnitude", "random"});
+template <>
+inline constexpr auto enum_names<UnitCost> = std::to_array<std::string_view>({"unit", "memory"});
 
 struct GateOptions {
   UnitKind unit = UnitKind::dimension;
@@ -42,6 +45,7 @@ struct GateOptions {
   std::optional<double> lambda;
   std::optional<double> target_active;
   std::optional<int64_t> k;
+  UnitCost cost = UnitCost::unit;
   TestRule test_rule = TestRule::threshold;
   double pi = 0.5;
   double gamma = -0.1;
@@ -67,6 +71,9 @@ struct GateOptions {
     v("lambda", lambda, "price of one open unit in the loss (1e-3 when `control` is `lambda` and nothing is named)", at_least(0));
     v("target_active", target_active, "share of the units' cost that stays open", Limit{0, 1, true, false});
     v("k", k, "number of units that stay open (top-k)", at_least(1));
+    v("cost", cost,
+      "what a budget or a price buys: `unit`, every column or block costs one (a budget of columns is a number of columns); "
+      "`memory`, each costs its dimensions");
     v("test_rule", test_rule, "how evaluation and compaction read a gate");
     v("pi", pi, "threshold of the `threshold` rule: open when sigmoid(logit) > pi", inside(0, 1));
     v("gamma", gamma, "lower end of the stretch", below(0));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,8 +33,9 @@ struct RowLayout {
 class L0GM_API CompactModel {
  public:
   struct Options {
-    int threads = 1;          // threads that one call may use for a large batch, including the caller's
-    bool calibrated = false;  // apply the stored calibrator; else raw probabilities
+    int threads = 1;                 // threads that one call may use for a large batch, including the caller's
+    std::optional<bool> calibrated;  // true: apply the stored calibrator, false: raw; unset: apply it where validation rows say
+                                     // that it helps
   };
   // A file that is damaged, forged, of a newer version or not a compact model is a UserError (l0gm/error.h); nothing of it is
   // used.
@@ -49,6 +51,7 @@ class L0GM_API CompactModel {
   const std::vector<std::string>& classes() const;  // the order of the probabilities
   std::string_view manifest() const;                // JSON: the description of the model, all but the weights
   size_t memory_bytes() const;                      // of tables and weights
+  bool is_calibrated() const;                       // whether the stored calibrator is applied
 
   // By name; UserError if a column is not among `names`. The order does not matter, other names are ignored.
   RowLayout layout(std::span<const std::string> names) const;

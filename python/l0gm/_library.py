@@ -7,7 +7,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64
 from pathlib import Path
 
 FILE_NAME = "libl0gm_runtime.so"
-ABI_VERSION = 1  # L0GM_ABI_VERSION of the header that the types below are written from
+ABI_VERSION = 2  # L0GM_ABI_VERSION of the header that the types below are written from
 
 
 class Error(ValueError):
@@ -32,6 +32,7 @@ _FUNCTIONS = {
     "l0gm_class_name": (c_char_p, [_HANDLE, c_size_t]),
     "l0gm_manifest": (c_char_p, [_HANDLE]),
     "l0gm_memory_bytes": (c_size_t, [_HANDLE]),
+    "l0gm_is_calibrated": (c_int32, [_HANDLE]),
     "l0gm_layout_create": (c_int, [_HANDLE, POINTER(c_char_p), c_size_t, POINTER(_HANDLE)]),
     "l0gm_layout_free": (None, [_HANDLE]),
     "l0gm_code": (c_int, [_HANDLE, c_size_t, c_char_p, c_size_t, POINTER(c_int32)]),

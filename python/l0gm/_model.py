@@ -37,10 +37,10 @@ class Counts:
 class Model:
     """A compact model. Immutable: any number of threads may use it at once. Made by load()."""
 
-    def __init__(self, path: str | os.PathLike[str], threads: int = 1, calibrated: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], threads: int = 1, calibrated: bool | None = None) -> None:
         self._library = library()
         handle = ctypes.c_void_p()
-        check(self._library.l0gm_load(os.fsencode(path), ctypes.byref(Options(threads, bool(calibrated))), ctypes.byref(handle)))
+        check(self._library.l0gm_load(os.fsencode(path), ctypes.byref(Options(threads, 0 if calibrated is None else 1 if calibrated else -1)), ctypes.byref(handle)))
         self._handle = handle
         self._made_from = (os.fspath(path), threads, calibrated)
         weakref.finalize(self, self._library.l0gm_free, handle).atexit = False  # a thread may still be predicting then
@@ -49,6 +49,9 @@ class Model:
         self.columns: list[str] = [self._library.l0gm_column_name(handle, i).decode() for i in range(count)]
         #: The order of the probabilities.
         self.classes: list[str] = [self._library.l0gm_class_name(handle, i).decode() for i in range(classes)]
+        #: Whether probabilities are those of the stored calibrator.
+        self.calibrated = bool(self._library.l0gm_is_calibrated(handle))
+        self._others: dict[bool, Model] = {}  # the same file with and without its calibrator, once it was asked for
         self._numeric = [bool(self._library.l0gm_column_is_numeric(handle, i)) for i in range(count)]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -80,7 +83,7 @@ class Model:
     def empty_counts(self) -> Counts:
         return Counts(self.columns)
 
-    def predict_proba(self, rows: Any, counts: Counts | None = None) -> np.ndarray:
+    def predict_proba(self, rows: Any, counts: Counts | None = None, calibrated: bool | None = None) -> np.ndarray:
         """Probabilities [rows, classes] as float32.
 
         rows: a pandas DataFrame, a dict of column -> sequence, or a list of dicts: columns by name, in any order, further ones are
@@ -88,7 +91,13 @@ class Model:
         floats with the model's columns in the model's order: a numeric column's value (NaN: missing), any other column's code() (so a
         cell of several values can have only one).
         counts: cells that training had not seen are added to it.
+        calibrated: True applies the stored calibrator, False does not; None: as load() was told.
         """
+        if calibrated is not None and bool(calibrated) != self.calibrated:
+            return self._other(bool(calibrated))._predict_proba(rows, counts)
+        return self._predict_proba(rows, counts)
+
+    def _predict_proba(self, rows: Any, counts: Counts | None) -> np.ndarray:
         if counts is not None and counts.columns != self.columns:
             raise Error("these counts were made for a model with other columns; use empty_counts() of this model.")
         if isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf":
@@ -98,6 +107,12 @@ class Model:
         columns = [table.column(name) for name in self.columns]
         numbers = self._numbers(columns)
         return self._predict_texts(columns, table.rows, counts) if numbers is None else self._predict_numbers(numbers, counts)
+
+    def _other(self, calibrated: bool) -> "Model":
+        if calibrated not in self._others:
+            path, threads, _ = self._made_from
+            self._others[calibrated] = Model(path, threads, calibrated)
+        return self._others[calibrated]
 
     def predict(self, rows: Any, counts: Counts | None = None) -> np.ndarray:
         """The most probable class of each row; rows as for predict_proba."""
@@ -161,10 +176,11 @@ class Model:
         return probabilities
 
 
-def load(path: str | os.PathLike[str], threads: int = 1, calibrated: bool = False) -> Model:
+def load(path: str | os.PathLike[str], threads: int = 1, calibrated: bool | None = None) -> Model:
     """Loads a compact model.
 
-    threads: the number that one call may use for a large batch. calibrated: apply the stored calibrator to the probabilities.
+    threads: the number that one call may use for a large batch. calibrated: True applies the stored calibrator
+    to the probabilities, False does not; None: where validation rows said that it helps.
     """
     return Model(path, threads, calibrated)
 

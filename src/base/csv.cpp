@@ -42,8 +42,12 @@ bool CsvReader::next(std::vector<std::string_view>& cells) {
 TextTable read_csv(const std::filesystem::path& path, const CsvOptions& options) {
   CsvReader reader(path, options);
   TextTable table(reader.names());
+  table.places.begin_file(path.string());
   std::vector<std::string_view> cells;
-  while (reader.next(cells)) table.add_row(cells);
+  while (reader.next(cells)) {
+    table.places.add(table.rows(), reader.line());
+    table.add_row(cells);
+  }
   return table;
 }
 

@@ -12,8 +12,9 @@ namespace {
 
 constexpr size_t longest_character = 4;  // bytes in UTF-8: the last one of a block may be cut off
 
-CsvOptions options_of(char delimiter, int64_t longest_line, bool any_bytes) {
+CsvOptions options_of(char delimiter, int64_t longest_line, bool any_bytes, bool header) {
   CsvOptions options;
+  options.header = header;
   options.delimiter = delimiter;
   options.longest_line = longest_line;
   options.any_bytes = any_bytes;
@@ -74,13 +75,19 @@ void CsvBlock::close(size_t size, bool whole) {
 
 void CsvBlock::grow() { throw std::logic_error("a block of a table file ends inside a row"); }
 
-CsvBlocks::CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes, int64_t longest_line, bool any_bytes)
+CsvBlocks::CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes, int64_t longest_line, bool any_bytes,
+                     bool header)
     : path_(path),
-      rows_(path, options_of(delimiter, longest_line, any_bytes)),
+      rows_(path, options_of(delimiter, longest_line, any_bytes, header)),
       buffer_(path, longest_line, any_bytes),
       block_bytes_(std::max<size_t>(block_bytes, 1)) {
   std::vector<std::string_view> cells;
-  names_ = rows_.read_names(buffer_, cells);
+  if (header) {
+    names_ = rows_.read_names(buffer_, cells);
+  } else {  // the first row says how many columns there are, and is read again with the others
+    CsvBuffer first(path, longest_line, any_bytes);
+    names_ = rows_.read_names(first, cells);
+  }
   rest_ = buffer_.unread();
   line_ = buffer_.line();
 }

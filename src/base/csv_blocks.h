@@ -37,9 +37,10 @@ class CsvBlock : public CsvText {
 
 class CsvBlocks {
  public:
-  // The file must have a header; cells are not trimmed, comment lines are not supported. any_bytes: as in CsvOptions.
+  // Cells are not trimmed, comment lines are not supported. any_bytes, header: as in CsvOptions; a file without a header is
+  // opened twice.
   CsvBlocks(const std::filesystem::path& path, char delimiter, size_t block_bytes,
-            int64_t longest_line = CsvOptions{}.longest_line, bool any_bytes = false);
+            int64_t longest_line = CsvOptions{}.longest_line, bool any_bytes = false, bool header = true);
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::string>& names() const { return names_; }
   // About block_bytes of whole rows, one row at least; false at the end. Not thread-safe.

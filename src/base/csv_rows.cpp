@@ -169,11 +169,13 @@ size_t CsvRows::quoted_cell(const CsvText& source, size_t open, std::vector<std:
 }
 
 void CsvRows::check_names(const std::vector<std::string>& names) const {
+  constexpr std::string_view or_no_header =
+      "; if the first line is a row and not a header, set data.header = false (predict: --no-header)";
   std::unordered_set<std::string_view> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     if (trim(names[i]).empty()) {
-      throw UserError(
-          fmt::format("{}: line {}: column {} has an empty name. Give every column a name.", path_.string(), line_, i + 1));
+      throw UserError(fmt::format("{}: line {}: column {} has an empty name. Give every column a name{}.", path_.string(), line_,
+                                  i + 1, or_no_header));
     }
     if (names[i].find('\r') != std::string::npos) {
       throw UserError(
@@ -182,8 +184,8 @@ void CsvRows::check_names(const std::vector<std::string>& names) const {
                       path_.string(), line_));
     }
     if (!seen.insert(names[i]).second) {
-      throw UserError(
-          fmt::format("{}: line {}: two columns are named '{}'. Rename one of them.", path_.string(), line_, names[i]));
+      throw UserError(fmt::format("{}: line {}: two columns are named '{}'. Rename one of them{}.", path_.string(), line_,
+                                  names[i], or_no_header));
     }
   }
 }

@@ -36,7 +36,7 @@ class Descriptor {
   int value_;
 };
 
-// A wrong path or missing permissions are user errors; a full or failing disk is not.
+// A wrong path or missing permissions are user errors; a failing disk is not.
 bool is_user_error(int error) {
   switch (error) {
     case ENOENT:
@@ -64,6 +64,9 @@ bool is_user_error(int error) {
     reason = fmt::format("the folder '{}' does not exist; create it first", folder.string());
   }
   const std::string message = fmt::format("cannot write '{}': {}", path.string(), reason);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    throw DiskFull(message + ". Make room, or write elsewhere; what was there before is as it was.");
+  }
   if (is_user_error(error)) throw UserError(message);
   throw std::runtime_error(message);
 }

@@ -38,6 +38,7 @@ struct Option {
   OptionValue default_value;
   std::vector<ReadBy> read_by;                     // conditions under which anything reads it; none: always
   bool named = false;                              // set by a file or by --set
+  bool is_path = false;                            // of a file or folder: absolute as soon as it is set
   std::function<void(const OptionValue&)> assign;  // throws std::string with the reason when the value does not fit
   std::function<OptionValue()> value;
 };
@@ -50,9 +51,10 @@ class OptionList {
 
   // A key of earlier versions: files may hold it, nothing reads it, and a warning says why.
   void retire(std::string key, std::string reason) { retired_[std::move(key)] = std::move(reason); }
+  // Paths in a file are relative to its folder; those that only the working folder has are taken from there, with a note.
   void read_toml(const std::filesystem::path& path);
   void read_toml_text(std::string_view text, const std::string& source);
-  void set(std::string_view assignment);  // "key=value": the value as TOML, or as bare text
+  void set(std::string_view assignment);  // "key=value": the value as TOML, or as bare text; paths: from the working folder
   Option& find(const std::string& key);   // UserError with the nearest name when there is none
   const std::vector<Option>& options() const { return options_; }
   bool named(const std::string& key);
@@ -199,6 +201,10 @@ class OptionList::Collector {
     Option& option;
     Declared& read_by(const char* condition) {
       option.read_by.push_back({condition, false});
+      return *this;
+    }
+    Declared& path() {
+      option.is_path = true;
       return *this;
     }
     Declared& refused_unless(const char* condition) {

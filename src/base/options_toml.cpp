@@ -15,6 +15,8 @@ namespace l0gm {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string where_of(const toml::node& node, const std::string& source) {
   const auto line = node.source().begin.line;
   return line > 0 ? fmt::format("{} line {}", source, line) : source;
@@ -78,6 +80,20 @@ toml::table parse(std::string_view text, const std::string& source) {
   }
 }
 
+// The option's path, if it is relative, seen from `folder`; or from the working folder, where only that has it.
+void make_absolute(Option& option, const fs::path& folder) {
+  const fs::path given = std::get<std::string>(option.value());
+  if (given.empty() || given.is_absolute()) return;
+  fs::path found = fs::absolute(folder / given).lexically_normal();
+  const fs::path here = fs::absolute(given).lexically_normal();
+  std::error_code ignored;
+  if (found != here && !fs::exists(found, ignored) && fs::exists(here, ignored)) {
+    log_info(fmt::format("{}: {} is not there; taken from the working folder: {}", option.key, found.string(), here.string()));
+    found = here;
+  }
+  option.assign(found.string());
+}
+
 }  // namespace
 
 void OptionList::read_toml_text(std::string_view text, const std::string& source) {
@@ -105,7 +121,12 @@ void OptionList::read_toml_text(std::string_view text, const std::string& source
   });
 }
 
-void OptionList::read_toml(const std::filesystem::path& path) { read_toml_text(read_file(path), path.string()); }
+void OptionList::read_toml(const std::filesystem::path& path) {
+  read_toml_text(read_file(path), path.string());
+  for (Option& option : options_) {
+    if (option.is_path && option.named) make_absolute(option, path.parent_path());
+  }
+}
 
 void OptionList::set(std::string_view assignment) {
   if (const auto offset = first_invalid_utf8(assignment)) {
@@ -124,11 +145,18 @@ void OptionList::set(std::string_view assignment) {
   } catch (const toml::parse_error&) {  // no TOML: a number as people write it (.5), or bare text (gate.unit=group)
     const auto number = parse_double(text);
     assign(option, number ? OptionValue(*number) : OptionValue(text), where);
+    if (option.is_path) make_absolute(option, {});
     return;
   }
   const toml::node& node = *table.get("value");
-  const auto value = value_of(node, where);
+  std::optional<OptionValue> value;
+  if (option.type == "text" && (node.is_number() || node.is_boolean())) {
+    value = text;  // data.protocol=1: a text needs no quotes here
+  } else {
+    value = value_of(node, where);
+  }
   assign(option, value ? *value : texts_of(*node.as_table(), where), where);
+  if (option.is_path) make_absolute(option, {});
 }
 
 std::string OptionList::toml() const {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/row_places.h"
+
 namespace l0gm {
 
 // A table of text cells, as read: one arena, cells in row-major order. Nothing is interpreted here.
@@ -24,6 +26,7 @@ class TextTable {
   }
   void add_row(const std::vector<std::string_view>& cells);  // as many as names()
   int64_t column(std::string_view name) const;               // -1 when absent
+  RowPlaces places;                                          // where rows were read; empty unless a reader fills it
 
  private:
   std::vector<std::string> names_;

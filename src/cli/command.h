@@ -10,7 +10,7 @@ namespace l0gm {
 
 // Options that several verbs share, declared once.
 struct Common {
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, progress = false;
 };
 struct MachineFlags {
   std::string device = "cpu";

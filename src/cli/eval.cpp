@@ -8,7 +8,7 @@ namespace {
 
 struct EvalArguments {
   std::vector<std::string> runs;
-  std::string split = "test";
+  std::string split = "test", data;
   EvaluateOptions options;
   MachineFlags machine;
 };
@@ -19,7 +19,8 @@ void run_eval(const EvalArguments& arguments, const Common& common) {
   std::vector<Evaluation> evaluations;
   nlohmann::json results = nlohmann::json::array();
   for (const std::string& run : arguments.runs) {
-    evaluations.push_back(evaluate(modalities(), run, split, machine, arguments.options));
+    evaluations.push_back(arguments.data.empty() ? evaluate(modalities(), run, split, machine, arguments.options)
+                                                 : evaluate_file(modalities(), run, arguments.data, machine));
     results.push_back(evaluations.back().to_json());
   }
   if (evaluations.size() == 1)
@@ -35,9 +36,11 @@ void add_eval(CLI::App& app, const Common& common) {
   CLI::App* verb = app.add_subcommand("eval", "judge runs, or anybody's predictions, by the same measures");
   verb->add_option("runs", arguments->runs, "run folders, folders with predictions/SPLIT.csv, or prediction files")->required();
   verb->add_option("--split", arguments->split, "test or valid")->capture_default_str()->check(CLI::IsMember({"test", "valid"}));
+  CLI::Option* data = verb->add_option("--data", arguments->data, "another file with the label, in place of a split (tables)");
   CLI::Option* perturb = verb->add_flag("--perturb", arguments->options.perturb,
                                         "also on twelve perturbed copies of the rows (missing, noise, "
-                                        "quantise, occlude), and their mean");
+                                        "quantise, occlude), and their mean")
+                             ->excludes(data);
   verb->add_flag("--keep-perturbed", arguments->options.keep_perturbed, "leave those copies in RUN/perturbed/")->needs(perturb);
   verb->add_flag("--again", arguments->options.again, "compute although the run keeps an evaluation that still holds");
   arguments->machine.add_to(*verb);

@@ -1,5 +1,6 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +36,7 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--json" || word == "--quiet") continue;
+    if (word == "--json" || word == "--quiet" || word == "--progress") continue;
     if (word.starts_with("-")) return "";                              // an option that belongs behind its verb: CLI11 names it
     if (std::find(verbs.begin(), verbs.end(), word) != verbs.end()) {  // `data` and `bench` have verbs of their own
       const CLI::App* verb = app.get_subcommand(word);
@@ -55,6 +56,21 @@ std::string further_help(const CLI::App& app) {
                      sets ? "; what a configuration may hold is set by --set section.option=value" : "");
 }
 
+// OpenMP's threads spin while they wait for each other, and on a machine that others use as well a step then takes ten times as
+// long: they shall sleep instead. The library reads the wish as it is loaded, which is before main(), so that the program starts
+// itself once more. What the user has set stays, and commands that hardly compute with LibTorch stay as they are.
+void let_threads_sleep(int argc, char** argv) {
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"}) {
+    if (std::getenv(name) != nullptr) return;
+  }
+  const auto computes = [](std::string_view word) {
+    return word == "train" || word == "eval" || word == "compact" || word == "bench";
+  };
+  if (std::none_of(argv + 1, argv + argc, computes)) return;
+  setenv("OMP_WAIT_POLICY", "PASSIVE", 1);
+  execv("/proc/self/exe", argv);  // returns where it cannot: the threads spin, as they do elsewhere
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Classifiers that are sparse by design: one gate, one knob, calibrated probabilities."};
   Common common;
@@ -62,6 +78,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_flag("--json", common.json, "the result is one JSON object");
+  app.add_flag("--progress", common.progress,
+               "a line for each evaluation while training, where there is no terminal for a bar, too");
   app.add_flag("--quiet", common.quiet, "no progress, no information; warnings and errors only");
   add_train(app, common);
   add_eval(app, common);
@@ -90,8 +108,15 @@ int main(int argc, char** argv) {
   // Large tensors in huge pages, where the system allows it: newly mapped ones are several times as fast to fill. Read by
   // LibTorch at its first allocation; a value that is set already stays.
   setenv("THP_MEM_ALLOC_ENABLE", "1", 0);
+  if (argc > 1) l0gm::let_threads_sleep(argc, argv);
   try {
     return l0gm::run(argc, argv);
+  } catch (const l0gm::Stopped& error) {
+    l0gm::log_error(error.what());
+    return 128 + error.signal();
+  } catch (const l0gm::DiskFull& error) {
+    l0gm::log_error(error.what());
+    return 3;
   } catch (const l0gm::UserError& error) {
     l0gm::log_error(error.what());
     return 2;

@@ -1,7 +1,13 @@
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <memory>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "compact/compact_kinds.h"
@@ -11,13 +17,16 @@
 
 namespace l0gm {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 struct PredictArguments {
   std::string model, input, out, nodes, pairs;
-  bool calibrated = false;
+  bool calibrated = false, raw = false;
   PredictFileOptions options;
-  std::string delimiter;
+  std::string delimiter, keep;
+  bool no_header = false;
   MachineFlags machine;
 };
 
@@ -31,7 +40,8 @@ std::string list_counts(const nlohmann::json& counts, const char* what) {
 
 // The rows are those of the input, or, where rows refer to it, those that a flag names; none: all that there are.
 nlohmann::json predict_rows(const PredictArguments& arguments) {
-  PredictorOptions options{arguments.calibrated, arguments.machine.prepare(), {}};
+  PredictorOptions options{{}, arguments.machine.prepare(), {}};
+  if (arguments.calibrated || arguments.raw) options.calibrated = arguments.calibrated;
   const bool context = needs_context(compact_kinds(), arguments.model);
   if (!context) {
     for (const auto& [flag, value] : {std::pair("--nodes", &arguments.nodes), std::pair("--pairs", &arguments.pairs)}) {
@@ -40,8 +50,10 @@ nlohmann::json predict_rows(const PredictArguments& arguments) {
           fmt::format("{} picks rows of what the input describes, and {} reads its rows from the input itself: leave it out",
                       flag, arguments.model));
     }
-    return predict_file(*open_predictor(compact_kinds(), arguments.model, options), arguments.input, arguments.out,
-                        arguments.options);
+    const std::unique_ptr<Predictor> predictor = open_predictor(compact_kinds(), arguments.model, options);
+    nlohmann::json result = predict_file(*predictor, arguments.input, arguments.out, arguments.options);
+    result["calibrated"] = predictor->is_calibrated();
+    return result;
   }
   if (!arguments.delimiter.empty())
     throw UserError("--delimiter is for tables; a graph's is data.delimiter in its configuration");
@@ -57,24 +69,68 @@ nlohmann::json predict_rows(const PredictArguments& arguments) {
         "leave --nodes out");
   }
   const std::string& rows = pairs ? arguments.pairs : arguments.nodes;
-  return rows.empty() ? predict_known(*predictor, arguments.out)
-                      : predict_file(*predictor, rows, arguments.out, arguments.options);
+  nlohmann::json result =
+      rows.empty() ? predict_known(*predictor, arguments.out) : predict_file(*predictor, rows, arguments.out, arguments.options);
+  result["calibrated"] = predictor->is_calibrated();
+  return result;
+}
+
+// Predictions for standard output are written to a file first: all of them or none, as elsewhere.
+struct OutputFile {
+  bool to_standard_output;
+  fs::path path;
+  explicit OutputFile(const std::string& out)
+      : to_standard_output(out == "-"),
+        path(to_standard_output ? fs::temp_directory_path() / fmt::format("l0gm-predictions-{}.csv", getpid()) : fs::path(out)) {}
+  ~OutputFile() {
+    std::error_code ignored;
+    if (to_standard_output) fs::remove(path, ignored);
+  }
+  void pass_on() const {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> block(1 << 16);
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+      const auto size = static_cast<size_t>(file.gcount());
+      if (std::fwrite(block.data(), 1, size, stdout) != size) throw UserError("standard output cannot be written to");
+    }
+  }
+};
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.emplace_back(trim(std::string_view(list).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return names;
 }
 
 void run_predict(PredictArguments& arguments, const Common& common) {
   arguments.options.threads = arguments.machine.threads;
+  arguments.options.header = !arguments.no_header;
+  arguments.options.keep = names_in(arguments.keep);
+  if (arguments.input == "-") {
+    if (arguments.no_header) throw UserError("--no-header reads a file twice, which standard input cannot be: give a file");
+    arguments.input = "/dev/stdin";
+  }
+  const OutputFile output(arguments.out);
+  arguments.out = output.path.string();
   if (!arguments.delimiter.empty()) {
     DataOptions spelled;
     spelled.delimiter = arguments.delimiter;
     arguments.options.delimiter = delimiter_of(spelled);
   }
-  nlohmann::json result = predict_rows(arguments);
-  result["calibrated"] = arguments.calibrated;
-  const std::string text = fmt::format("{}: {} rows, {} a second\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
-                                       with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())));
-  print_result(common, result,
-               text + list_counts(result["unseen"], "rare or unseen categories") +
-                   list_counts(result["unreadable"], "not a number, read as missing"));
+  const nlohmann::json result = predict_rows(arguments);
+  const std::string text =
+      fmt::format("{}: {} rows, {} a second, {} probabilities\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
+                  with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())),
+                  result["calibrated"].get<bool>() ? "calibrated" : "raw");
+  const std::string told = text + list_counts(result["unseen"], "rare or unseen categories") +
+                           list_counts(result["unreadable"], "not a number, read as missing");
+  if (!output.to_standard_output) return print_result(common, result, told);
+  output.pass_on();
+  log_info(common.json ? result.dump() : told.substr(0, told.size() - 1));
 }
 
 }  // namespace
@@ -83,21 +139,26 @@ void add_predict(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* verb = app.add_subcommand("predict", "probabilities for the rows of a file, or for the nodes of a graph");
   verb->add_option("model", arguments->model, "compact model (.l0gm) or run folder")->required();
-  verb->add_option(
-          "input", arguments->input,
-          "table (csv, or jsonl with an object per line) with the columns the model reads, in any order; others are "
-          "ignored. Texts: the same with the text's column, or a .txt with one text per line. Graphs: a .toml whose [data] and "
-          "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")
+  verb->add_option("input", arguments->input,
+                   "table (csv, or jsonl with an object per line) with the columns the model reads, in any order; others are "
+                   "ignored; - for standard input. Texts: the same with the text's column, or a .txt with one text per line. "
+                   "Graphs: a .toml whose [data] and "
+                   "[graph] name one, labels not needed, or a file of `l0gm data make` or `data export`")
       ->required();
   verb->add_option("-o,--out", arguments->out,
-                   "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,prediction,p_…")
+                   "file to write: row (graphs: node),prediction,p_<class>…; links: from,to,prediction,p_…; - for standard "
+                   "output, and then the report goes to standard error")
       ->required();
   verb->add_option("--nodes", arguments->nodes,
                    "graphs: a csv with the column `node`; only these are computed, in this order. Default: all");
   verb->add_option("--pairs", arguments->pairs,
                    "links: a csv with the columns `from` and `to`, the pairs of nodes that are asked about");
   verb->add_option("--delimiter", arguments->delimiter, "of the input; default: as in training");
-  verb->add_flag("--calibrated", arguments->calibrated, "apply the stored calibrator; raw probabilities otherwise");
+  verb->add_flag("--no-header", arguments->no_header, "the input has no header line: its columns are column_1, column_2, …");
+  verb->add_option("--keep", arguments->keep, "columns of the input, with commas between them, that are written out again");
+  CLI::Option* calibrated = verb->add_flag("--calibrated", arguments->calibrated,
+                                           "apply the stored calibrator; default: where validation rows say that it helps");
+  verb->add_flag("--raw", arguments->raw, "do not apply it")->excludes(calibrated);
   arguments->machine.add_to(*verb);
   verb->callback([arguments, &common] { run_predict(*arguments, common); });
 }

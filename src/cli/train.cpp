@@ -18,9 +18,11 @@ namespace l0gm {
 
 namespace {
 
-std::atomic<bool> stop_requested{false};  // the one thing a signal handler may touch
+std::atomic<bool> stop_requested{false};  // what a signal handler may touch: this and the next
+std::atomic<int> stop_signal{SIGINT};
 
 void request_stop(int number) {
+  stop_signal = number;
   if (!stop_requested.exchange(true)) return;
   std::signal(number, SIG_DFL);  // a second one ends at once
   std::raise(number);
@@ -28,15 +30,18 @@ void request_stop(int number) {
 
 class ProgressObserver : public Observer {
  public:
+  explicit ProgressObserver(bool lines) : lines_(lines) {}
   void step_finished(int64_t step, int64_t steps, double loss) override {
     if (progress_ == nullptr) progress_ = std::make_unique<Progress>("training", steps);
     progress_->update(step, note_.empty() ? fmt::format("loss {:.4f}", loss) : note_);
   }
   void epoch_finished(const EpochRecord& r) override {
     note_ = fmt::format("{}  valid NLL {:.4f}  active {:.1f} %", r.phase, r.valid_nll, 100 * r.active_fraction);
+    if (lines_) log_info(fmt::format("epoch {}, step {}, {:.0f} s: {}", r.epoch, r.step, r.seconds, note_));
   }
 
  private:
+  bool lines_;
   std::unique_ptr<Progress> progress_;
   std::string note_;
 };
@@ -45,7 +50,7 @@ struct TrainArguments {
   std::string config, out;
   std::vector<std::string> assignments;
   int64_t seed = -1;
-  bool resume = false;
+  bool resume = false, finish = false;
   MachineFlags machine;
 };
 
@@ -81,11 +86,14 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   std::signal(SIGTERM, request_stop);
   bool finished = false;
   {
-    ProgressObserver progress;
-    finished = train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested);
+    ProgressObserver progress(common.progress);
+    finished =
+        train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested, arguments.finish);
   }
   if (!finished) {
-    throw UserError("stopped; everything up to here is saved. Go on with: " + continuation(arguments));
+    throw Stopped("stopped; everything up to here is saved. To end the run here add --finish; go on with: " +
+                      continuation(arguments),
+                  stop_signal);
   }
   const Evaluation result = evaluate_run(modalities(), arguments.out, Split::valid, machine);
   print_result(common, result.to_json(), describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));
@@ -100,7 +108,9 @@ void add_train(CLI::App& app, const Common& common) {
   verb->add_option("-o,--out", arguments->out, "folder of the run; must not exist yet")->required();
   verb->add_option("--set", arguments->assignments, "key=value, overrides the configuration; may be repeated");
   verb->add_option("--seed", arguments->seed, "same as --set train.seed=N")->check(CLI::NonNegativeNumber);
-  verb->add_flag("--resume", arguments->resume, "go on where an interrupted run stopped");
+  CLI::Option* resume = verb->add_flag("--resume", arguments->resume, "go on where an interrupted run stopped");
+  verb->add_flag("--finish", arguments->finish, "end it there: its last checkpoint becomes a run that can be used")
+      ->needs(resume);
   arguments->machine.add_to(*verb);
   Config defaults;
   verb->footer("Options of the configuration (reference page: docs/options.md):\n" + OptionList::of(defaults).help());

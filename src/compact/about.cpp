@@ -31,6 +31,7 @@ nlohmann::json about_gate(const Run& run, const GatePass* examples) {
           {"attach", name_of_enum(gate.attach)},
           {"test_rule", name_of_enum(gate.test_rule)},
           {"units", figures.units},
+          {"units_are", sites.size() == 1 ? sites[0]->noun : "units"},
           {"open_units", figures.open_units},
           {"ever_open_units", figures.ever_open_units},
           {"active_fraction", figures.active_fraction},

@@ -3,12 +3,26 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "l0gm/error.h"
 #include "metrics/summary.h"
 
 namespace l0gm {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view card_mark = "<!-- model card of l0gm, written anew with its model -->";
+
+// Cards of earlier versions end without the mark.
+bool is_card(const fs::path& path) {
+  if (!fs::is_regular_file(path)) return false;
+  const std::string text = read_file(path);
+  return text.empty() || text.find(card_mark) != std::string::npos || text.find("Made with l0gm ") != std::string::npos;
+}
+
+}  // namespace
 
 Candidate::Candidate(const fs::path& out) : path_(fmt::format("{}.{}.candidate", out.string(), getpid())) {}
 
@@ -25,8 +39,18 @@ fs::path card_path(const fs::path& out, const fs::path& wanted) {
     throw UserError(
         fmt::format("the model and its card would both be {}: give them different names with --out and --card", out.string()));
   }
+  std::error_code ignored;
+  if (fs::exists(card, ignored) && !is_card(card)) {
+    throw UserError(
+        fmt::format("{} is there and is no model card of this program: it would be overwritten. Name another file for the card "
+                    "with --card, or "
+                    "another one for the model.",
+                    card.string()));
+  }
   return card;
 }
+
+std::string signed_card(const std::string& text) { return text + "\n" + std::string(card_mark) + "\n"; }
 
 nlohmann::json figures_of(const Predictions& predictions, const Calibrator& calibrator, Split split) {
   const CalibratedBy by = split == Split::valid ? CalibratedBy::cross_fit : CalibratedBy::stored;

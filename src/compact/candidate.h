@@ -24,8 +24,11 @@ class Candidate {
 };
 
 // model.l0gm gets model.md; any other name keeps its end, so that no two models share a card. `wanted`: what the user named, or
-// empty.
+// empty. UserError when there is a file of that name that no compaction wrote.
 std::filesystem::path card_path(const std::filesystem::path& out, const std::filesystem::path& wanted);
+
+// The card as it is written, with what card_path() knows it by.
+std::string signed_card(const std::string& text);
 
 // The figures that a compact file and its card tell. On validation rows, to which the calibrator was fitted, the calibrated ones
 // are cross-fitted.

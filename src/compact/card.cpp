@@ -59,10 +59,16 @@ std::string calibration(const Json& about, const std::string& rows) {
   const std::string value =
       calibrator.contains("temperature") ? fmt::format(" {:.4f}", calibrator["temperature"].get<double>()) : "";
   return fmt::format(
-      "A calibrator ({}{}), fitted on validation {} for these weights, is stored beside the model and never folded into it: "
-      "probabilities are raw "
-      "unless it is asked for (`--calibrated`).\n",
-      kind, value, rows);
+      "A calibrator ({}{}), fitted on validation {} for these weights, is stored beside the model and never folded into it. {}\n",
+      kind, value, rows,
+      calibrator.value("helps", false)
+          ? fmt::format(
+                "It lowers the NLL of validation {} that it was not fitted to, so that probabilities are calibrated unless "
+                "raw ones are asked for (`--raw`).",
+                rows)
+          : fmt::format("It does not clearly lower the NLL of validation {} that it was not fitted to, so that probabilities are "
+                        "raw unless it is asked for (`--calibrated`).",
+                        rows));
 }
 
 std::string gate(const Json& about, const std::string& columns, bool folded) {
@@ -73,13 +79,13 @@ std::string gate(const Json& about, const std::string& columns, bool folded) {
     text = "The model is dense: nothing was gated.";
   } else {
     text = fmt::format(
-        "{} of {} units are open ({:.1f} %; unit: {}, logits: {}, test rule: {}), which leaves {} of {} interface dimensions and "
+        "{} of {} {} are open ({:.1f} %; unit: {}, logits: {}, test rule: {}), which leaves {} of {} interface dimensions and "
         "{} of "
         "{} parameters{}.",
-        count(gate, "open_units"), count(gate, "units"), 100 * gate["active_fraction"].get<double>(),
-        gate["unit"].get<std::string>(), gate["logits"].get<std::string>(), gate["test_rule"].get<std::string>(),
-        count(about, "open_dimensions"), count(about, "dimensions"), count(about, "parameters_open"),
-        count(about, "parameters_dense"), folded ? " before folding" : "");
+        count(gate, "open_units"), count(gate, "units"), gate.value("units_are", "units"),
+        100 * gate["active_fraction"].get<double>(), gate["unit"].get<std::string>(), gate["logits"].get<std::string>(),
+        gate["test_rule"].get<std::string>(), count(about, "open_dimensions"), count(about, "dimensions"),
+        count(about, "parameters_open"), count(about, "parameters_dense"), folded ? " before folding" : "");
     // Files of earlier versions do not say it.
     if (!gate.value("converged", true)) {
       text += fmt::format(

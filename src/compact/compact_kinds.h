@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace l0gm {
 
 // How a predictor is opened.
 struct PredictorOptions {
-  bool calibrated = false;
+  std::optional<bool> calibrated;  // unset: where validation rows say that it helps
   Machine machine;
   std::filesystem::path context;  // what rows refer to, where they do: a graph (its configuration or file); empty: none is needed
 };

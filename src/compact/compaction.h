@@ -49,6 +49,9 @@ class Compaction {
 
   // How far the file in float32 may always be from the trained model in float64; more where that model's own error is larger.
   virtual double least_limit() const { return least_numerics_limit; }
+  // Takes the form whose arithmetic is closest to the trained model's, for a file that is too far from it; false: it has that
+  // form.
+  virtual bool unfold() { return false; }
   virtual bool can_round() const { return false; }  // to fewer bits than float32
   virtual Calibrator calibrator() const = 0;        // of the trained model
   // What the file says of itself beside parity, figures and rounding. The driver reads dimensions, open_dimensions,

@@ -108,8 +108,8 @@ SplitRows split_by_column(const TextTable& table, int64_t column) {
     } else if (part == Split::test) {
       split.test.push_back(row);
     } else {
-      throw UserError(fmt::format("data row {}: split column '{}' says '{}', wanted train, valid or test", row + 1, column_name,
-                                  trim(table.cell(row, column))));
+      throw UserError(fmt::format("{}: split column '{}' says '{}', wanted train, valid or test", table.places.of(row),
+                                  column_name, trim(table.cell(row, column))));
     }
   }
   if (split.train.empty()) {

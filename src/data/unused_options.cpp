@@ -43,6 +43,8 @@ void refuse_own_options(const DataOptions& options, std::string_view label, std:
   refuse("test", options.test);
   refuse("delimiter", options.delimiter);
   refuse("text", options.text);
+  refuse("weight", options.weight);
+  refuse("header", options.header ? "" : "false");
   refuse("split.column", options.split.column);
   if (options.label != label) refuse("label", options.label);
 }

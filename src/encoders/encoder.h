@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/Functions.h>
 #include <torch/nn/module.h>
 
 #include <map>
@@ -13,9 +14,14 @@ namespace l0gm {
 
 // How an encoder's interface is divided into units, for one kind of unit.
 struct InterfaceUnits {
-  torch::Tensor cost;   // [units]
+  torch::Tensor cost;   // [units]; groups: their dimensions
   torch::Tensor index;  // the unit of each dimension, [width]; undefined: one each, or fine
   std::function<std::string(int64_t)> unit_name;
+  std::string noun = "units";  // what a user calls them: "columns"
+
+  torch::Tensor cost_under(const GateOptions& gate) const {
+    return gate.unit == UnitKind::group && gate.cost == UnitCost::unit ? at::ones_like(cost) : cost;
+  }
 };
 
 // Units finer than the interface: which of them gates an element depends on the example.

@@ -49,19 +49,35 @@ std::string names_of(const std::vector<OpenInput>& inputs, bool with_dimensions)
   return list_some(names, 20);
 }
 
+// The most valuable first.
+std::string describe_worth(std::vector<OpenInput> inputs) {
+  std::erase_if(inputs, [](const OpenInput& input) { return !input.worth_shuffled; });
+  if (inputs.empty()) return "";
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [](const OpenInput& a, const OpenInput& b) { return *a.worth_shuffled > *b.worth_shuffled; });
+  std::vector<std::string> parts;
+  for (const OpenInput& input : inputs) {
+    parts.push_back(fmt::format("{} {:+.4f}{}", input.name, *input.worth_shuffled,
+                                input.worth_closed ? fmt::format(" ({:+.4f})", *input.worth_closed) : ""));
+  }
+  const bool closed =
+      std::any_of(inputs.begin(), inputs.end(), [](const OpenInput& input) { return input.worth_closed.has_value(); });
+  return fmt::format("  worth       validation NLL when shuffled{}: {}\n", closed ? " (when closed)" : "", list_some(parts, 20));
+}
+
 std::string describe_gates(const Evaluation& e) {
   const GateReport& g = *e.gates;
-  std::string text =
-      fmt::format("  gate        {} of {} units open ({}), {} projected, {} of {} parameters remain, rule {}{}\n",
-                  with_thousands(g.open_units), with_thousands(g.units), percent(g.active_fraction),
-                  e.facts ? with_thousands(e.facts->projected_units) : "-", with_thousands(g.parameters),
-                  with_thousands(g.parameters_dense), g.test_rule, e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
+  std::string text = fmt::format("  gate        {} of {} {} open ({}), {} projected, {} of {} parameters remain, rule {}{}\n",
+                                 with_thousands(g.open_units), with_thousands(g.units), g.units_are.value_or("units"),
+                                 percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
+                                 with_thousands(g.parameters), with_thousands(g.parameters_dense), g.test_rule,
+                                 e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;
   const bool dimensions = std::any_of(open.begin(), open.end(), [](const OpenInput& input) { return input.open_dimensions > 1; });
-  return text + fmt::format("  {:<10}  {} of {} are read{}: {}\n", e.nouns.columns, open.size(),
-                            with_thousands(e.inputs->columns), dimensions ? " (open dimensions)" : "",
-                            names_of(open, dimensions));
+  text += fmt::format("  {:<10}  {} of {} are read{}: {}\n", e.nouns.columns, open.size(), with_thousands(e.inputs->columns),
+                      dimensions ? " (open dimensions)" : "", names_of(open, dimensions));
+  return text + describe_worth(open);
 }
 
 std::string describe_planted(const Evaluation& e) {

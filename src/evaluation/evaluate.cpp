@@ -141,6 +141,26 @@ Evaluation evaluate_run(const Modalities& modalities, const fs::path& path, Spli
   return *evaluation;
 }
 
+Evaluation evaluate_file(const Modalities& modalities, const fs::path& path, const fs::path& file, const Machine& machine) {
+  if (!RunFolder::is_run(path))
+    throw UserError(fmt::format("--data judges a run on another file, and {} is no run", path.string()));
+  const std::unique_ptr<Run> run = open_run(modalities, path, machine);
+  const std::optional<Predictions> predictions = run->predict_file(file);
+  if (!predictions) {
+    throw UserError(
+        fmt::format("--data: only runs on tables are judged on another file so far; {} is another kind. Predict the file "
+                    "and give `eval` the predictions with their labels.",
+                    path.string()));
+  }
+  Evaluation evaluation;
+  evaluation.nouns = run->nouns();
+  evaluation.summary = metrics_summary(*predictions, run->calibrator, CalibratedBy::stored);
+  evaluation.facts = facts_of(*run);
+  evaluation.run = path.string();
+  evaluation.split = file.string();
+  return evaluation;
+}
+
 Evaluation evaluate_predictions(const fs::path& path, Split split, CalibratorKind calibrator, const EvaluateOptions& options) {
   const bool folder = fs::is_directory(path);
   const fs::path file = folder ? path / "predictions" / (std::string(name_of_enum(split)) + ".csv") : path;

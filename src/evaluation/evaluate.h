@@ -20,6 +20,10 @@ struct EvaluateOptions {
 Evaluation evaluate_run(const Modalities& modalities, const std::filesystem::path& path, Split split, const Machine& machine,
                         const EvaluateOptions& options = {});
 
+// A run judged on the rows of another file that has the label, too. Nothing is written.
+Evaluation evaluate_file(const Modalities& modalities, const std::filesystem::path& run, const std::filesystem::path& file,
+                         const Machine& machine);
+
 // Another program's model, judged by the same code: a folder with predictions/SPLIT.csv (and valid.csv to calibrate on), or one
 // csv file (raw figures only). Perturbed: predictions/SPLIT-<condition>.csv, and perturbed.json as `l0gm data export --perturb`
 // wrote it; means are over the conditions that are there, none at all is a UserError.

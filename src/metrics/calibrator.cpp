@@ -114,6 +114,27 @@ IsotonicCurve curve_from_json(const nlohmann::json& json) {
   return curve;
 }
 
+// The calibrator with the smallest NLL on the labelled rows.
+Calibrator fit(const Predictions& validation, CalibratorKind kind) {
+  Calibrator out;
+  out.kind = kind;
+  if (kind == CalibratorKind::none) return out;
+  if (labelled_rows(validation) == 0) {
+    throw UserError(
+        fmt::format("the calibrator '{}' needs validation rows with labels and found none among {} rows; give a validation "
+                    "split, or set the calibrator to 'none'",
+                    name_of_enum(kind), validation.size()));
+  }
+  if (kind == CalibratorKind::temperature) out.temperature = fit_temperature(validation);
+  if (kind == CalibratorKind::power) {
+    const PowerScaling power = fit_power(validation);
+    out.scale = power.scale;
+    out.exponent = power.exponent;
+  }
+  if (kind == CalibratorKind::isotonic) out.curves = fit_curves(validation);
+  return out;
+}
+
 }  // namespace
 
 void Calibrator::apply_to_row(std::span<double> probabilities) const {
@@ -141,6 +162,7 @@ nlohmann::json Calibrator::to_json() const {
     for (const IsotonicCurve& curve : curves)
       json["curves"].push_back({{"logits", curve.logits}, {"probabilities", curve.probabilities}});
   }
+  if (helps) json["helps"] = true;
   return json;
 }
 
@@ -155,6 +177,10 @@ Calibrator Calibrator::from_json(const nlohmann::json& json) {
   }
   Calibrator out;
   out.kind = static_cast<CalibratorKind>(found - names.begin());
+  if (json.contains("helps")) {  // files of earlier versions do not say it
+    if (!json["helps"].is_boolean()) refuse("'helps' is neither true nor false");
+    out.helps = json["helps"].get<bool>();
+  }
   if (out.kind == CalibratorKind::temperature) out.temperature = positive_number(json, "temperature");
   if (out.kind == CalibratorKind::power) {
     out.scale = positive_number(json, "scale");
@@ -167,23 +193,26 @@ Calibrator Calibrator::from_json(const nlohmann::json& json) {
   return out;
 }
 
+bool calibration_helps(const Predictions& validation, CalibratorKind kind) {
+  const Predictions calibrated = cross_fitted(validation, kind);
+  double sum = 0, squares = 0, rows = 0;
+  for (int64_t i = 0; i < validation.size(); ++i) {
+    const int32_t label = validation.labels[i];
+    if (label < 0) continue;
+    const auto of_label = static_cast<size_t>(label);
+    const double gain = safe_log(calibrated.row(i)[of_label]) - safe_log(validation.row(i)[of_label]);
+    sum += gain;
+    squares += gain * gain;
+    rows += 1;
+  }
+  if (rows < 2) return false;
+  const double variance = std::max(0.0, squares - sum * sum / rows) / (rows - 1);
+  return sum / rows > std::sqrt(variance / rows);
+}
+
 Calibrator fit_calibrator(const Predictions& validation, CalibratorKind kind) {
-  Calibrator out;
-  out.kind = kind;
-  if (kind == CalibratorKind::none) return out;
-  if (labelled_rows(validation) == 0) {
-    throw UserError(
-        fmt::format("the calibrator '{}' needs validation rows with labels and found none among {} rows; give a validation "
-                    "split, or set the calibrator to 'none'",
-                    name_of_enum(kind), validation.size()));
-  }
-  if (kind == CalibratorKind::temperature) out.temperature = fit_temperature(validation);
-  if (kind == CalibratorKind::power) {
-    const PowerScaling power = fit_power(validation);
-    out.scale = power.scale;
-    out.exponent = power.exponent;
-  }
-  if (kind == CalibratorKind::isotonic) out.curves = fit_curves(validation);
+  Calibrator out = fit(validation, kind);
+  out.helps = kind != CalibratorKind::none && calibration_helps(validation, kind);
   return out;
 }
 
@@ -192,7 +221,8 @@ Predictions cross_fitted(const Predictions& predictions, CalibratorKind kind, in
   if (kind == CalibratorKind::none) return out;
   const size_t classes = predictions.classes.size();
   const auto fold_of = [&](int64_t i) {
-    return static_cast<int>(mix_key(fold_seed, static_cast<uint64_t>(predictions.rows[i])) % static_cast<uint64_t>(folds));
+    const int64_t number = predictions.rows.empty() ? i : predictions.rows[static_cast<size_t>(i)];
+    return static_cast<int>(mix_key(fold_seed, static_cast<uint64_t>(number)) % static_cast<uint64_t>(folds));
   };
   for (int fold = 0; fold < folds; ++fold) {
     Predictions others = predictions;
@@ -200,7 +230,7 @@ Predictions cross_fitted(const Predictions& predictions, CalibratorKind kind, in
       if (fold_of(i) == fold) others.labels[i] = -1;  // not fitted to
     }
     if (labelled_rows(others) == 0) continue;
-    const Calibrator calibrator = fit_calibrator(others, kind);
+    const Calibrator calibrator = fit(others, kind);
     for (int64_t i = 0; i < out.size(); ++i) {
       if (fold_of(i) == fold) calibrator.apply_to_row({out.probabilities.data() + i * classes, classes});
     }

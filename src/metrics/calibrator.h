@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,10 @@ struct Calibrator {
   double temperature = 1;
   double scale = 1, exponent = 1;
   std::vector<IsotonicCurve> curves;
+  bool helps = false;  // on validation rows that it was not fitted to: see calibration_helps(); else raw probabilities are served
 
+  // Whether to apply it: as asked, or where it helps.
+  bool is_used(std::optional<bool> asked) const { return kind != CalibratorKind::none && asked.value_or(helps); }
   void apply_to_row(std::span<double> probabilities) const;
   Predictions apply(Predictions predictions) const;
 
@@ -38,8 +42,12 @@ struct Calibrator {
   static Calibrator from_json(const nlohmann::json& json);  // UserError if it is not in the form of to_json
 };
 
-// The calibrator of that kind with the smallest NLL on the labelled rows; UserError when there is none.
+// The calibrator of that kind with the smallest NLL on the labelled rows, and whether it helps; UserError when there are none.
 Calibrator fit_calibrator(const Predictions& validation, CalibratorKind kind);
+
+// Whether cross-fitted probabilities have a smaller NLL than raw ones, by more than the standard error of the difference: with
+// few rows chance alone would decide.
+bool calibration_helps(const Predictions& validation, CalibratorKind kind);
 
 // Calibrated predictions that can be judged on the rows that a calibrator of that kind is fitted to: each row gets its
 // probabilities from one that was fitted to the other folds. The fold follows from the row's number alone. Rows stay as they are

@@ -26,9 +26,10 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   site_ = std::make_unique<GateSite>();
   site_->name = name_of_enum(attach_);
   site_->at_interface = true;
-  site_->gate = HardConcrete(gate, units.cost, encoder_->width());
+  site_->gate = HardConcrete(gate, units.cost_under(gate), encoder_->width());
   if (units.index.defined()) site_->index = register_buffer("unit_of_dimension", units.index);
   site_->unit_name = units.unit_name;
+  site_->noun = units.noun;
   register_module("gate", site_->gate.ptr());
 }
 

@@ -32,7 +32,8 @@ struct ModelOptions {
     v("members", members, "heads that share one encoder and gate; their probabilities are averaged", between(1, 1024));
     v("init_from", init_from,
       "a finished run whose weights are the start, of the same shapes; its gates are taken over where they fit; "
-      "empty: drawn from train.seed");
+      "empty: drawn from train.seed")
+        .path();
   }
 };
 

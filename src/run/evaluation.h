@@ -32,6 +32,7 @@ struct GateReport {
   std::optional<Quantiles> active_fraction_quantiles;  // over rows, where gates depend on the row
   int64_t parameters = 0, parameters_dense = 0;        // that remain; of the model as it was trained
   std::string test_rule;
+  std::optional<std::string> units_are;  // what a user calls them, where there is a better word: "columns"
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -46,6 +47,7 @@ struct GateReport {
     v("parameters", parameters);
     v("parameters_dense", parameters_dense);
     v("test_rule", test_rule);
+    v("units_are", units_are);
   }
 };
 
@@ -55,11 +57,15 @@ struct OpenInput {
   std::string name;
   int64_t open_dimensions = 0;          // of the interface that it feeds
   std::optional<double> share_of_rows;  // for which it is read
+  // By how much the NLL of validation rows rises when its cells are shuffled among the rows, and when its units are closed.
+  std::optional<double> worth_shuffled, worth_closed;
   template <class Visitor>
   void visit(Visitor& v) {
     v("name", name);
     v("open_dimensions", open_dimensions);
     v("share_of_rows", share_of_rows);
+    v("worth_shuffled", worth_shuffled);
+    v("worth_closed", worth_closed);
   }
 };
 

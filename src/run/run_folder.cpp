@@ -118,8 +118,10 @@ void RunFolder::set_finished() {
 
 void RunFolder::require_finished() const {
   if (finished()) return;
-  throw UserError(fmt::format("{} has not finished training: continue it with `l0gm train CONFIG --out {} --resume`",
-                              path_.string(), path_.string()));
+  throw UserError(
+      fmt::format("{} has not finished training: continue it with `l0gm train CONFIG --out {} --resume`, or end it at its last "
+                  "checkpoint with --resume --finish",
+                  path_.string(), path_.string()));
 }
 
 void RunFolder::append_metrics(const EpochRecord& r) const {

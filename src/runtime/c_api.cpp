@@ -87,7 +87,7 @@ l0gm_status l0gm_load(const char* path, const l0gm_options* options, l0gm_model*
   if (options != nullptr) {
     if (options->threads < 0 || options->threads > 1024) return bad_argument("'threads' must be from 0 to 1024");
     wanted.threads = std::max(1, static_cast<int>(options->threads));
-    wanted.calibrated = options->calibrated != 0;
+    if (options->calibrated != 0) wanted.calibrated = options->calibrated > 0;
   }
   return guarded(L0GM_BAD_FILE, [&] {
     *model = new l0gm_model{l0gm::ModelState(l0gm::read_compact(path), wanted)};
@@ -115,6 +115,8 @@ const char* l0gm_class_name(const l0gm_model* model, size_t index) {
 
 const char* l0gm_manifest(const l0gm_model* model) { return model == nullptr ? nullptr : model->state.manifest().c_str(); }
 size_t l0gm_memory_bytes(const l0gm_model* model) { return model == nullptr ? 0 : model->state.memory_bytes(); }
+
+int32_t l0gm_is_calibrated(const l0gm_model* model) { return model != nullptr && model->state.is_calibrated() ? 1 : 0; }
 
 l0gm_status l0gm_layout_create(const l0gm_model* model, const char* const* names, size_t count, l0gm_layout** layout) {
   if (layout == nullptr) return bad_argument("'layout' is null; pass the address of an l0gm_layout*");

@@ -4,10 +4,10 @@
 
 namespace l0gm {
 
-FilePredictor::FilePredictor(const std::filesystem::path& path, bool calibrated)
+FilePredictor::FilePredictor(const std::filesystem::path& path, std::optional<bool> calibrated)
     : FilePredictor(read_compact(path), calibrated) {}
 
-FilePredictor::FilePredictor(CompactFile file, bool calibrated)
+FilePredictor::FilePredictor(CompactFile file, std::optional<bool> calibrated)
     : state_(std::move(file), CompactModel::Options{.threads = 1, .calibrated = calibrated}) {}
 
 void FilePredictor::predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "runtime/model_state.h"
 #include "runtime/predictor.h"
@@ -11,13 +12,14 @@ namespace l0gm {
 // several.
 class FilePredictor : public Predictor {
  public:
-  FilePredictor(const std::filesystem::path& path, bool calibrated);
-  FilePredictor(CompactFile file, bool calibrated);  // of a file that was read already
+  FilePredictor(const std::filesystem::path& path, std::optional<bool> calibrated);
+  FilePredictor(CompactFile file, std::optional<bool> calibrated);  // of a file that was read already
 
   const std::vector<std::string>& columns() const override { return state_.columns(); }
   const std::vector<std::string>& classes() const override { return state_.classes(); }
   bool concurrent() const override { return true; }
   char delimiter() const override { return state_.delimiter(); }
+  bool is_calibrated() const override { return state_.is_calibrated(); }
   void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override;
 
  private:

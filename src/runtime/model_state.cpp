@@ -53,7 +53,7 @@ ModelState::ModelState(CompactFile file, CompactModel::Options options)
       slope_slots_(schema().slope_slots()),
       logits_(program_.net().logits()),
       class_count_(static_cast<int64_t>(schema().classes.size())),
-      calibrated_(options.calibrated && calibrator_.kind != CalibratorKind::none),
+      calibrated_(calibrator_.is_used(options.calibrated)),
       memory_layout_(memory_layout_of(schema(), program_)) {
   const int threads = checked_threads(options.threads);
   for (const Column& column : schema().columns) columns_.push_back(column.name);

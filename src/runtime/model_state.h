@@ -59,6 +59,7 @@ class ModelState {
   size_t memory_bytes() const;
   bool is_numeric(size_t column) const;  // UserError if there is no such column
   int32_t code(size_t column, std::string_view text) const;
+  bool is_calibrated() const { return calibrated_; }
   RowLayout layout(std::span<const std::string> names) const;
   void check_layout(const RowLayout& layout) const;  // UserError unless it was made for this model and stays within the row
 

@@ -62,6 +62,7 @@ const std::vector<std::string>& CompactModel::columns() const { return state_->c
 const std::vector<std::string>& CompactModel::classes() const { return state_->classes(); }
 std::string_view CompactModel::manifest() const { return state_->manifest(); }
 size_t CompactModel::memory_bytes() const { return state_->memory_bytes(); }
+bool CompactModel::is_calibrated() const { return state_->is_calibrated(); }
 RowLayout CompactModel::layout(std::span<const std::string> names) const { return state_->layout(names); }
 int32_t CompactModel::code(size_t column, std::string_view text) const { return state_->code(column, text); }
 bool CompactModel::is_numeric(size_t column) const { return state_->is_numeric(column); }

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "data/table/encoded.h"
+#include "encode/table/number_text.h"
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
@@ -36,7 +37,7 @@ std::string made_cell(const Schema& schema, size_t column, RandomStream& random)
   const Column& its = schema.columns[column];
   if (its.type == ColumnType::numeric) {
     const double value = its.low + (its.high - its.low) * random.uniform();
-    return shortest(its.integral ? std::round(value) : value);
+    return number_text(its.integral ? std::round(value) : value, its.notation);
   }
   for (const Field& field : schema.fields) {
     if (field.column != static_cast<int64_t>(column) || field.kind == FieldKind::statistic) continue;
@@ -64,8 +65,9 @@ std::vector<double> numbers_of(const CompactModel& model, const Schema& schema, 
       continue;
     }
     const bool missing = marks[column].contains(trim(cells[i]));
-    numbers.push_back(missing ? std::numeric_limits<double>::quiet_NaN()
-                              : parse_double(cells[i]).value_or(std::numeric_limits<double>::quiet_NaN()));
+    numbers.push_back(
+        missing ? std::numeric_limits<double>::quiet_NaN()
+                : parse_number(cells[i], schema.columns[column].notation).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return numbers;
 }

@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "data/table/encoded.h"
+#include "data/table/header_hint.h"
 #include "l0gm/error.h"
 #include "serving/predict_lines.h"
 #include "serving/row_text.h"
@@ -114,17 +115,39 @@ int64_t Conveyor::finish() {
   return rows_;
 }
 
+// Which columns of a file are split off, each once, and where among them those are that are read and those that are kept.
+struct CellPlaces {
+  std::vector<int64_t> columns;
+  std::vector<size_t> read, kept;
+};
+
+CellPlaces places_in(const std::vector<int64_t>& read, const std::vector<int64_t>& kept) {
+  CellPlaces places;
+  const auto place_of = [&](int64_t column) {
+    const auto found = std::find(places.columns.begin(), places.columns.end(), column);
+    const auto place = static_cast<size_t>(found - places.columns.begin());
+    if (found == places.columns.end()) places.columns.push_back(column);
+    return place;
+  };
+  for (const int64_t column : read) places.read.push_back(place_of(column));
+  for (const int64_t column : kept) places.kept.push_back(place_of(column));
+  return places;
+}
+
 // One thread's part.
 class Worker {
  public:
-  Worker(const Predictor& predictor, const CsvBlocks& blocks, const std::vector<int64_t>& columns, Conveyor& conveyor)
+  // columns: those that the predictor reads. kept: those that are written out again.
+  Worker(const Predictor& predictor, const CsvBlocks& blocks, const std::vector<int64_t>& columns,
+         const std::vector<int64_t>& kept, Conveyor& conveyor)
       : predictor_(predictor),
         input_(blocks.path()),
         conveyor_(conveyor),
         block_(blocks),
-        splitter_(blocks, columns),
+        places_(places_in(columns, kept)),
+        splitter_(blocks, places_.columns),
         skips_blank_lines_(predictor.columns_name_rows() && blocks.names().size() == 1),
-        rows_text_(predictor),
+        rows_text_(predictor, kept.size()),
         counts_(predictor.empty_counts()) {}
   void run() {
     while (const std::optional<int64_t> number = conveyor_.take(block_)) {
@@ -140,7 +163,12 @@ class Worker {
  private:
   void work(int64_t number) {
     splitter_.split(block_);
-    cells_.assign(splitter_.cells(), splitter_.cells() + static_cast<size_t>(splitter_.rows()) * predictor_.columns().size());
+    if (places_.kept.empty()) {
+      cells_.assign(splitter_.cells(), splitter_.cells() + static_cast<size_t>(splitter_.rows()) * predictor_.columns().size());
+    } else {
+      pick(places_.read, cells_);
+      pick(places_.kept, kept_);
+    }
     if (skips_blank_lines_) {
       std::erase_if(cells_, [](std::string_view cell) { return trim(cell).empty(); });
     }
@@ -149,8 +177,17 @@ class Worker {
     if (!first_row) return;
     probabilities_.resize(static_cast<size_t>(rows) * predictor_.classes().size());
     if (rows > 0) predict(rows, *first_row);
-    rows_text_.write(*first_row, cells_.data(), probabilities_, rows, text_);
+    rows_text_.write(*first_row, cells_.data(), probabilities_, rows, text_, kept_.data());
     conveyor_.put(number, text_);
+  }
+
+  // The cells at these places of each row.
+  void pick(const std::vector<size_t>& places, std::vector<std::string_view>& to) const {
+    to.clear();
+    for (int64_t row = 0; row < splitter_.rows(); ++row) {
+      const std::string_view* const cells = splitter_.cells() + static_cast<size_t>(row) * places_.columns.size();
+      for (const size_t place : places) to.push_back(cells[place]);
+    }
   }
 
   void predict(int64_t rows, int64_t first_row) {
@@ -167,11 +204,12 @@ class Worker {
   const std::filesystem::path& input_;
   Conveyor& conveyor_;
   CsvBlock block_;
+  CellPlaces places_;
   CsvSplitter splitter_;
   bool skips_blank_lines_;  // of a file that has nothing but the names of rows
   RowText rows_text_;
   InputCounts counts_;
-  std::vector<std::string_view> cells_;
+  std::vector<std::string_view> cells_, kept_;
   std::vector<float> probabilities_;
   std::string text_;
 };
@@ -199,12 +237,34 @@ InputCounts sum_of(const Predictor& predictor, const std::vector<std::unique_ptr
   return sum;
 }
 
-std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& predictor) {
+std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& predictor, char delimiter, bool header) {
   try {
     return match_columns(blocks.names(), predictor.columns());
   } catch (const UserError& error) {
-    throw UserError(fmt::format("{}: {}", blocks.path().string(), error.what()));
+    const std::string hint = header ? header_hint(blocks.names(), delimiter, predictor.columns().front(), predict_words) : "";
+    throw UserError(fmt::format("{}: {}{}", blocks.path().string(), error.what(), hint));
   }
+}
+
+std::vector<int64_t> kept_columns(const CsvBlocks& blocks, const std::vector<std::string>& keep) {
+  std::vector<int64_t> columns;
+  for (const std::string& name : keep) {
+    const auto& names = blocks.names();
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      throw UserError(fmt::format("{}: column '{}', which is to be kept, is not in it; it has: {}.{}", blocks.path().string(),
+                                  name, list_some(names), did_you_mean(name, names)));
+    }
+    columns.push_back(found - names.begin());
+  }
+  return columns;
+}
+
+void refuse_own_input(const std::filesystem::path& input, const std::filesystem::path& output) {
+  std::error_code ignored;
+  if (!std::filesystem::equivalent(input, output, ignored) || ignored) return;
+  throw UserError(fmt::format("{} is to be read and written over: the rows would be gone. Give another file for the predictions.",
+                              input.string()));
 }
 
 // Texts come in csv and tsv files by name, whatever they were trained on.
@@ -225,18 +285,26 @@ int64_t threads_of(const Predictor& predictor, int64_t wanted) {
 
 nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::path& input, const std::filesystem::path& output,
                             const PredictFileOptions& options) {
-  if (const std::unique_ptr<LineRows> lines = open_line_rows(predictor, input)) return predict_lines(predictor, *lines, output);
+  refuse_own_input(input, output);
+  if (const std::unique_ptr<LineRows> lines = open_line_rows(predictor, input)) {
+    if (!options.keep.empty() || !options.header) {
+      throw UserError(fmt::format("{}: columns are kept, and headers left out, in csv files only.", input.string()));
+    }
+    return predict_lines(predictor, *lines, output);
+  }
   const auto start = std::chrono::steady_clock::now();
   const size_t suitable = predictor.concurrent() ? small_block : predictor.columns_name_rows() ? largest_block : large_block;
-  CsvBlocks blocks(input, delimiter_for(predictor, input, options.delimiter),
-                   options.block_bytes > 0 ? options.block_bytes : suitable, CsvOptions{}.longest_line, predictor.reads_texts());
-  const std::vector<int64_t> columns = columns_of_input(blocks, predictor);
+  const char delimiter = delimiter_for(predictor, input, options.delimiter);
+  CsvBlocks blocks(input, delimiter, options.block_bytes > 0 ? options.block_bytes : suitable, CsvOptions{}.longest_line,
+                   predictor.reads_texts(), options.header);
+  const std::vector<int64_t> columns = columns_of_input(blocks, predictor, delimiter, options.header);
+  const std::vector<int64_t> kept = kept_columns(blocks, options.keep);
   const int64_t threads = threads_of(predictor, options.threads);
   AtomicFile file(output);
-  file.write(RowText::header(predictor));
+  file.write(RowText::header(predictor, options.keep));
   Conveyor conveyor(blocks, file, threads);
   std::vector<std::unique_ptr<Worker>> workers;
-  for (int64_t i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(predictor, blocks, columns, conveyor));
+  for (int64_t i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(predictor, blocks, columns, kept, conveyor));
   run_all(workers);
   const int64_t rows = conveyor.finish();
   if (rows == 0) throw UserError(fmt::format("{} has a header but no rows", input.string()));

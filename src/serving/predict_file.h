@@ -10,9 +10,11 @@
 namespace l0gm {
 
 struct PredictFileOptions {
-  char delimiter = 0;      // of the input; 0: as in training
-  int64_t threads = 1;     // 0: one per core; one alone where the predictor cannot serve several
-  size_t block_bytes = 0;  // of the input that a thread works on at a time; 0: what suits the predictor
+  char delimiter = 0;             // of the input; 0: as in training
+  int64_t threads = 1;            // 0: one per core; one alone where the predictor cannot serve several
+  size_t block_bytes = 0;         // of the input that a thread works on at a time; 0: what suits the predictor
+  bool header = true;             // of a csv file; false: its columns are column_1, column_2, …
+  std::vector<std::string> keep;  // further columns of a csv file that are written out again, behind the row's number
 };
 
 // Reads rows (CSV, or .jsonl with an object per line, or for texts .txt with a text per line, also compressed; columns in any

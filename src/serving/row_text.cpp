@@ -28,31 +28,33 @@ nlohmann::json by_column(const std::vector<std::string>& columns, const std::vec
 
 }  // namespace
 
-RowText::RowText(const Predictor& predictor)
-    : width_(predictor.columns_name_rows() ? predictor.columns().size() : 0), classes_(predictor.classes().size()) {
+RowText::RowText(const Predictor& predictor, size_t keep)
+    : width_(predictor.columns_name_rows() ? predictor.columns().size() : 0), keep_(keep), classes_(predictor.classes().size()) {
   for (size_t i = 0; i < classes_.size(); ++i) append_csv_cell(classes_[i], predictor.classes()[i]);
 }
 
-std::string RowText::header(const Predictor& predictor) {
+std::string RowText::header(const Predictor& predictor, const std::vector<std::string>& keep) {
   std::string text;
   if (predictor.columns_name_rows()) {
     for (const std::string& name : predictor.columns()) append_csv_cell(text += text.empty() ? "" : ",", name);
   } else {
     text = "row";
   }
+  for (const std::string& name : keep) append_csv_cell(text += ',', name);
   text += ",prediction";
   for (const std::string& name : predictor.classes()) append_csv_cell(text += ',', "p_" + name);
   return text + '\n';
 }
 
 void RowText::write(int64_t first_row, const std::string_view* cells, const std::vector<float>& probabilities, int64_t rows,
-                    std::string& out) const {
+                    std::string& out, const std::string_view* kept) const {
   out.clear();
   for (int64_t i = 0; i < rows; ++i) {
     const float* p = probabilities.data() + static_cast<size_t>(i) * classes_.size();
     if (width_ == 0) append_number(out, first_row + i);
     for (size_t c = 0; c < width_; ++c)
       append_csv_cell(c > 0 ? out += ',' : out, trim(cells[static_cast<size_t>(i) * width_ + c]));
+    for (size_t k = 0; k < keep_; ++k) append_csv_cell(out += ',', kept[static_cast<size_t>(i) * keep_ + k]);
     out += ',';
     out += classes_[static_cast<size_t>(std::max_element(p, p + classes_.size()) - p)];
     for (size_t c = 0; c < classes_.size(); ++c) {

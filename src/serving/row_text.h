@@ -16,14 +16,16 @@ namespace l0gm {
 // likely; all probabilities.
 class RowText {
  public:
-  explicit RowText(const Predictor& predictor);
-  static std::string header(const Predictor& predictor);
-  // Replaces `out`. `cells`: of all rows, read where columns name rows.
+  // keep: so many further cells of each row are written out again.
+  explicit RowText(const Predictor& predictor, size_t keep = 0);
+  static std::string header(const Predictor& predictor, const std::vector<std::string>& keep = {});
+  // Replaces `out`. `cells`: of all rows, read where columns name rows. `kept`: rows x keep.
   void write(int64_t first_row, const std::string_view* cells, const std::vector<float>& probabilities, int64_t rows,
-             std::string& out) const;
+             std::string& out, const std::string_view* kept = nullptr) const;
 
  private:
-  size_t width_;                      // columns that are written out again
+  size_t width_;  // columns that name the row and are written out again
+  size_t keep_;
   std::vector<std::string> classes_;  // as cells
 };
 

@@ -108,6 +108,9 @@ std::string options_page(const Modalities& modalities) {
   Config defaults;
   std::string page =
       "# Options\n\nEvery option of a configuration file; `--set section.option=value` overrides it on the command line.\n"
+      "Paths in a file are relative to the file's folder, those of `--set` to the working folder; a run's `config.toml` holds "
+      "them "
+      "absolute.\n"
       "This page is the output of `l0gm options`.\n" +
       OptionList::of(defaults).markdown();
   for (const Modality* modality : modalities) {

@@ -30,14 +30,13 @@ GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
   GateReport report;
   if (sites.empty()) figures.units = figures.open_units = figures.ever_open_units = run.model->encoder().width();
   if (site != nullptr && site->gate->has_instance_logits()) {
-    const torch::Tensor open = gates().gt(0).to(torch::kFloat64), share = open.mean(0);
-    // The dimensions of a group are open or closed together: dimensions weighed by 1 are units weighed by cost, and any of them
-    // tells.
-    const torch::Tensor fractions = open.mean(1);
+    torch::Tensor open = gates().gt(0).to(torch::kFloat64);
+    if (site->index.defined()) {  // the dimensions of a group are open or closed together: any of them tells
+      open = at::zeros({open.size(0), site->gate->units()}, torch::kFloat64).index_copy_(1, site->index.cpu(), open);
+    }
+    const torch::Tensor by_unit = open.mean(0), cost = site->gate->cost().to(torch::kCPU, torch::kFloat64);
+    const torch::Tensor fractions = at::matmul(open, cost) / cost.sum();
     figures.active_cost_fraction = fractions.mean().item<double>();
-    const torch::Tensor index = site->index;
-    const torch::Tensor by_unit =
-        index.defined() ? at::zeros({site->gate->units()}, torch::kFloat64).index_copy_(0, index.cpu(), share) : share;
     figures.active_fraction = by_unit.mean().item<double>();
     figures.open_units = std::llround(by_unit.sum().item<double>());
     report.active_fraction_quantiles = quantiles(fractions);
@@ -51,6 +50,7 @@ GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
   report.undecided_fraction = figures.undecided_fraction;
   report.parameters = run.model->parameter_count(kept);
   report.parameters_dense = run.model->parameter_count();
+  if (sites.size() == 1 && sites[0]->noun != "units") report.units_are = sites[0]->noun;
   report.test_rule = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
   return report;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,7 @@ struct DistillOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none");
+    v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none").path();
     v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1)).refused_unless("distill.from is set");
     v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0))
         .refused_unless("distill.from is set");
@@ -47,6 +48,7 @@ struct TrainOptions {
   int64_t patience = 0;
   double label_smoothing = 0;
   ClassWeights class_weights = ClassWeights::none;
+  std::map<std::string, std::string> weight_of_class;
   double lr_warmup = 0.04;
   Decay lr_decay = Decay::cosine;
   double lr_end = 0.02;
@@ -75,6 +77,8 @@ struct TrainOptions {
       "epochs without a better validation loss after which a run stops, counted once gates are fixed; 0: never", at_least(0));
     v("label_smoothing", label_smoothing, "share of the label's mass spread over all classes", Limit{0, 1, false, true});
     v("class_weights", class_weights, "`balanced` weighs each class by the inverse of its share");
+    v("weight_of_class", weight_of_class,
+      "how much the rows of single classes count, `{ fraud = \"5\" }`; the others 1; multiplied with `class_weights`");
     v("lr_warmup", lr_warmup, "share of the steps over which the learning rate rises", between(0, 1));
     v("lr_decay", lr_decay, "how it falls afterwards");
     v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));

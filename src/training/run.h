@@ -33,6 +33,8 @@ class Run {
   virtual Predictions predict(Split split) = 0;
   // On a perturbed copy of the split, drawn by the run's seed. `keep_file`: the copy stays in RUN/perturbed/, where it is a file.
   virtual PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) = 0;
+  // Rows of another file that has the label, too; none: runs of this kind read no such file.
+  virtual std::optional<Predictions> predict_file(const std::filesystem::path&) { return std::nullopt; }
   virtual bool keeps_perturbed_files() const { return false; }  // whether perturbed copies are files
   virtual GateReport gates(Split split) = 0;
   virtual std::optional<InputReport> inputs(Split split) = 0;  // which inputs are still read; none: not known

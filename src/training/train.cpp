@@ -3,7 +3,9 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -18,11 +20,21 @@ namespace l0gm {
 
 namespace {
 
+// The options of a configuration but for paths: what lies there is compared by its bytes.
+nlohmann::json without_paths(Config& config) {
+  const OptionList options = OptionList::of(config);
+  nlohmann::json json = options.json();
+  for (const Option& option : options.options()) {
+    if (option.is_path) json.erase(option.key);
+  }
+  return json;
+}
+
 // The resolved configurations must agree; the first option that differs is named with both values.
 void require_same_config(const Modality& modality, Config given, const std::filesystem::path& path) {
   if (to_toml(given) == read_file(path)) return;
   Config stored = read_config({&modality}, path, {});
-  const nlohmann::json now = OptionList::of(given).json(), then = OptionList::of(stored).json();
+  const nlohmann::json now = without_paths(given), then = without_paths(stored);
   nlohmann::json keys = now;
   keys.update(then);
   const auto shown = [](const nlohmann::json& options, const std::string& key) {
@@ -47,7 +59,7 @@ void warn_of_another_machine(const nlohmann::json& then, const nlohmann::json& n
 }
 
 // The same bytes may lie elsewhere by now: paths do not count.
-nlohmann::json without_paths(nlohmann::json record) {
+nlohmann::json without_file_paths(nlohmann::json record) {
   for (auto& file : record.at("files")) file.erase("path");
   return record;
 }
@@ -57,7 +69,7 @@ void require_same_data(const nlohmann::json& stored, const Record& given, const 
     throw UserError(
         fmt::format("--resume: the teacher's weights (distill.from) are not those that {} was started with", out.string()));
   }
-  if (without_paths(stored) != without_paths(given.to_json())) {
+  if (without_file_paths(stored) != without_file_paths(given.to_json())) {
     throw UserError(fmt::format("--resume: the data differs from what {} was started with", out.string()));
   }
 }
@@ -150,8 +162,30 @@ torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows) {
   return at::tensor(weights, torch::kFloat64);
 }
 
+torch::Tensor weights_of_classes(const TrainOptions& options, const std::vector<std::string>& classes,
+                                 const std::vector<int64_t>& class_rows) {
+  const bool balanced = options.class_weights == ClassWeights::balanced;
+  if (options.weight_of_class.empty()) return balanced ? balanced_weights(class_rows) : torch::Tensor();
+  torch::Tensor weights =
+      balanced ? balanced_weights(class_rows) : at::ones({static_cast<int64_t>(classes.size())}, torch::kFloat64);
+  for (const auto& [name, text] : options.weight_of_class) {
+    const auto place = std::find(classes.begin(), classes.end(), name);
+    if (place == classes.end()) {
+      throw UserError(fmt::format("train.weight_of_class names '{}', which is no class; there are: {}.{}", name,
+                                  list_some(classes), did_you_mean(name, classes)));
+    }
+    const auto weight = parse_double(text);
+    if (!weight || !(*weight > 0) || std::isinf(*weight)) {
+      throw UserError(fmt::format("train.weight_of_class: '{}' counts '{}', wanted a number above 0.", name, text));
+    }
+    weights[place - classes.begin()] *= *weight;
+  }
+  const torch::Tensor rows = at::tensor(class_rows, torch::kInt64).to(torch::kFloat64);
+  return weights * (rows.sum() / at::dot(weights, rows));
+}
+
 bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
-           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+           const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop, bool end_here) {
   const auto start = std::chrono::steady_clock::now();
   if (!resume) RunFolder::require_free(out);  // before any work
   const Modality& modality = modality_of(modalities, config.data);
@@ -183,9 +217,8 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
   // What does not fit together is refused here, before there is a folder.
   const std::unique_ptr<Task> task = modality.make_task(dataset, *record, model, config, machine);
   task->label_smoothing = config.train.label_smoothing;
-  if (config.train.class_weights == ClassWeights::balanced) {
-    task->class_weights = balanced_weights(record->rows_of_classes()).to(machine.device, dtype);
-  }
+  const torch::Tensor class_weights = weights_of_classes(config.train, record->class_names(), record->rows_of_classes());
+  if (class_weights.defined()) task->class_weights = class_weights.to(machine.device, dtype);
   if (soft.size() > 0) {
     task->set_soft_targets(soft);
     task->distill_weight = config.distill.weight;
@@ -199,7 +232,11 @@ bool train(const Modalities& modalities, const Config& config, const std::filesy
   Trainer trainer(model, *task, config, folder);
   if (!folder.started()) folder.set_started();
   if (resume) trainer.resume();
-  if (!trainer.run(observers, stop)) return false;
+  if (end_here) {
+    trainer.end_here();
+  } else if (!trainer.run(observers, stop)) {
+    return false;
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   finish(folder, config, *task, *model, trainer, seconds.count());
   return true;

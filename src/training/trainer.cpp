@@ -109,7 +109,8 @@ void Trainer::enter_phase(const GateState& state) {
     state_.hardened = true;
     average_.reset();
     const Hardening& h = state_.hardening;
-    log_info(fmt::format("gates fixed at step {}: {} of {} units open, {} projected", state_.step, h.open_units, h.units,
+    const std::string noun = model_->sites().size() == 1 ? model_->sites()[0]->noun : "units";
+    log_info(fmt::format("gates fixed at step {}: {} of {} {} open, {} projected", state_.step, h.open_units, h.units, noun,
                          h.projected_units));
     if (!h.converged) {
       log_warning(
@@ -260,6 +261,21 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     }
   }
   return true;
+}
+
+void Trainer::end_here() {
+  state_.stopped_early = true;
+  if (state_.best_step >= 0) return;
+  if (state_.step == 0) {
+    throw UserError(fmt::format("{} has no checkpoint yet: there is nothing to end it with. Let it train on with --resume alone.",
+                                folder_.path().string()));
+  }
+  enter_phase(schedule_.at(1));
+  if (config_.train.ema <= 0) average_.reset();
+  const AveragedWeights::InUse averaged(average_);
+  state_.best_nll = nll(task_.predict(*model_, control_.state(schedule_.at(1)), Split::valid));
+  state_.best_step = state_.step;
+  save_tensors(folder_.best(), model_->state(), {{"step", std::to_string(state_.step)}});
 }
 
 void Trainer::save() const {

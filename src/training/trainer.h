@@ -53,6 +53,10 @@ class Trainer {
   // False when `stop` was raised: the step is finished, the state saved. Throws UserError on a loss that is not finite.
   bool run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop);
 
+  // Ends training where the checkpoint stands: the best weights so far stay; where none were looked at since gates were fixed,
+  // gates are fixed as they are now, and these weights are the best.
+  void end_here();
+
   const TrainerState& state() const { return state_; }
 
  private:

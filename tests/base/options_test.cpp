@@ -171,6 +171,58 @@ TEST(Options, ReadsFiles) {
   EXPECT_THROW(options.read_toml(folder.path() / "absent.toml"), UserError);
 }
 
+struct PathOptions {
+  std::string train, valid, name;
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("train", train, "a file").path();
+    v("valid", valid, "a file").path();
+    v("name", name, "no file");
+  }
+};
+
+TEST(Options, PathsOfAFileAreSeenFromItsFolder) {
+  const TemporaryFolder folder, elsewhere;
+  folder.write("data/rows.csv", "x");
+  const auto config = folder.write("own.toml", "train = 'data/rows.csv'\nvalid = 'absent.csv'\nname = 'data/rows.csv'\n");
+  PathOptions options;
+  OptionList::of(options).read_toml(config);
+  EXPECT_EQ(options.train, (folder.path() / "data/rows.csv").string());
+  EXPECT_EQ(options.valid, (folder.path() / "absent.csv").string());
+  EXPECT_EQ(options.name, "data/rows.csv");
+}
+
+TEST(Options, PathsOfTheCommandLineAndThoseThatOnlyTheWorkingFolderHas) {
+  const TemporaryFolder folder;
+  const auto config = folder.write("own.toml", "train = 'Testing'\n");
+  const auto before = std::filesystem::current_path();
+  const TemporaryFolder working;
+  working.write("Testing", "x");
+  std::filesystem::current_path(working.path());
+  const auto here = std::filesystem::current_path();
+  PathOptions options;
+  OptionList list = OptionList::of(options);
+  testing::internal::CaptureStderr();
+  list.read_toml(config);
+  const std::string note = testing::internal::GetCapturedStderr();
+  list.set("valid=sub/../v.csv");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(options.train, (here / "Testing").string());
+  EXPECT_NE(note.find("taken from the working folder"), std::string::npos) << note;
+  EXPECT_EQ(options.valid, (here / "v.csv").string());
+  list.set("valid=''");
+  EXPECT_EQ(options.valid, "");
+}
+
+TEST(Options, ATextNeedsNoQuotesOnTheCommandLine) {
+  PathOptions options;
+  OptionList list = OptionList::of(options);
+  for (const char* text : {"1", "0.50", "true", "plain"}) {
+    list.set(std::string("name=") + text);
+    EXPECT_EQ(options.name, text);
+  }
+}
+
 TEST(Options, UnknownKeysNameTheNearestOneAndTheLine) {
   expect_parts(refused_toml("[kinds]\nflag = true\ncuont = 4\n"),
                {"run.toml line 3", "unknown option 'kinds.cuont'", "Did you mean 'kinds.count'?"});

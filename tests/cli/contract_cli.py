@@ -27,10 +27,10 @@ class Contract(CliCase):
         valid = json.loads(self.run_program("eval", self.path("run"), "--split", "valid", "--json")[0])
         self.assertEqual(valid["split"], "valid")
         self.run_program("data", "make", "planted-table", "--rows", "150", "-o", self.path("new.csv"))
-        for flags in ([], ["--calibrated"]):
+        for flags in (["--raw"], ["--calibrated"]):
             out, _ = self.run_program("predict", self.path("run"), self.path("new.csv"), "-o", self.path("p.csv"), "--json", *flags)
             self.assertEqual(json.loads(out)["rows"], 150)
-            self.assertEqual(json.loads(out)["calibrated"], bool(flags))
+            self.assertEqual(json.loads(out)["calibrated"], flags == ["--calibrated"])
             lines = self.read("p.csv").decode().splitlines()
             self.assertEqual(lines[0], "row,prediction,p_no,p_yes")
             self.assertEqual([int(line.split(",")[0]) for line in lines[1:]], list(range(150)))

@@ -68,7 +68,7 @@ class Interrupted(CliCase):
                 self.wait_for(run, "metrics.jsonl", process=process)
                 process.send_signal(number)
                 out, error = process.communicate(timeout=300)
-                self.assertEqual(process.returncode, 2, error)
+                self.assertEqual(process.returncode, 128 + number, error)
                 self.assertEqual(out, b"")
                 text = error.decode()
                 self.assertIn("is saved", text)
@@ -87,7 +87,7 @@ class Interrupted(CliCase):
                     os.killpg(again.pid, signal.SIGKILL)
                 _, error = again.communicate()
                 self.assertIsNone(refused, error.decode())
-                self.refused("eval", self.path(run), says=["has not finished training", "--resume"])
+                self.refused("eval", self.path(run), says=["has not finished training", "--resume", "--finish"])
 
     def test_a_folder_in_use(self):
         process = self.begin("run", "--set", "train.epochs=3000")

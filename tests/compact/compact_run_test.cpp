@@ -83,10 +83,23 @@ TEST_F(CompactDriver, NothingIsWrittenUnlessParityHolds) {
   EXPECT_NE(refusal().find("the file in float32 against float64"), std::string::npos);
   EXPECT_TRUE(files().empty());
   compaction_.own_error = 6e-6;  // the trained model itself is no better
-  EXPECT_NEAR(run().json["parity_float32_limit"].get<double>(), 1.2e-5, 1e-12);
+  EXPECT_NEAR(run().json["parity_float32_limit"].get<double>(), 2.4e-5, 1e-12);
   compaction_.own_error = 1e-8;
   compaction_.allowed = 1e-4;  // this kind of model may be that far away
   EXPECT_EQ(run().json["parity_float32_limit"], 1e-4);
+}
+
+TEST_F(CompactDriver, AFoldedFileThatIsTooFarIsUnfolded) {
+  compaction_.folded_form = true;
+  compaction_.file_error = 2.17e-6;
+  testing::internal::CaptureStderr();
+  EXPECT_NEAR(run().json["parity_float32"].get<double>(), 1e-7, 1e-12);
+  const std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_NE(warning.find("it is written unfolded"), std::string::npos) << warning;
+  EXPECT_FALSE(compaction_.folded_form);
+  compaction_.folded_form = true;
+  compaction_.file_error = compaction_.unfolded_error = 1e-5;
+  EXPECT_THROW(run(), std::runtime_error) << "neither form is close enough";
 }
 
 TEST_F(CompactDriver, TheFileWrittenMustBeWhatWasJudged) {
@@ -120,6 +133,19 @@ TEST_F(CompactDriver, ModelAndCardHaveDifferentNames) {
   options.card = folder_.path() / "other.txt";
   run(options);
   EXPECT_EQ(files(), (std::vector<std::string>{"m.l0gm", "other.txt"}));
+}
+
+TEST_F(CompactDriver, ACardIsWrittenOverCardsOnly) {
+  folder_.write("m.md", "# Notes of mine\n");
+  const std::string message = message_of<UserError>([&] { run(); });
+  EXPECT_NE(message.find("m.md is there and is no model card"), std::string::npos) << message;
+  EXPECT_NE(message.find("--card"), std::string::npos) << message;
+  EXPECT_EQ(compaction_.writes, 0);
+  EXPECT_EQ(read_file(folder_.path() / "m.md"), "# Notes of mine\n");
+  folder_.write("m.md", "# m.l0gm\n\nPredicts … Made with l0gm 0.1.0 (abc).\n");  // of an earlier version
+  run();
+  run();  // over its own
+  EXPECT_TRUE(read_file(folder_.path() / "m.md").starts_with("# m.l0gm\n"));
 }
 
 TEST(CompactRun, ARunThatIsNotThereIsRefused) {

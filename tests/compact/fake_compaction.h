@@ -34,6 +34,12 @@ class FakeCompaction : public Compaction {
     return predictions;
   }
   double least_limit() const override { return allowed; }
+  bool unfold() override {
+    if (!folded_form) return false;
+    folded_form = false;
+    file_error = unfolded_error;
+    return true;
+  }
   bool can_round() const override { return rounds; }
   Calibrator calibrator() const override { return {}; }
   nlohmann::json about() override {
@@ -64,6 +70,8 @@ class FakeCompaction : public Compaction {
   double own_error = 1e-8, folding_error = 0, file_error = 1e-7;  // of the third row
   double allowed = least_numerics_limit;
   bool rounds = false;
+  bool folded_form = false;  // a form of its own, with file_error; unfolded: unfolded_error
+  double unfolded_error = 1e-7;
   int writes = 0, write_that_differs = 0;  // counted from 1; 0: none
 
  private:

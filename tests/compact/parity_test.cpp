@@ -31,14 +31,14 @@ TEST(Parity, TheLimitGrowsWithTheModelsOwnError) {
   parity.least_limit = 1e-4;
   EXPECT_EQ(parity.numerics_limit(), 1e-4) << "what this kind of model is always allowed";
   parity.own_error = 1e-4;
-  EXPECT_EQ(parity.numerics_limit(), 2e-4);
+  EXPECT_EQ(parity.numerics_limit(), 4e-4);
   parity.algebra = 1e-12;
   parity.numerics = 3e-5;
   parity.rows = 17;
   EXPECT_EQ(parity.to_json(), (nlohmann::json{{"float64", 1e-12},
                                               {"float64_limit", algebra_limit},
                                               {"float32", 3e-5},
-                                              {"float32_limit", 2e-4},
+                                              {"float32_limit", 4e-4},
                                               {"trained_float32", 1e-4},
                                               {"rows", 17}}));
 }

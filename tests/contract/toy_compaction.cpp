@@ -65,11 +65,14 @@ CompactKind toy_kind() {
   kind.compaction = [](const fs::path& run, const CompactOptions&) { return std::make_unique<ToyCompaction>(run); };
   kind.run_predictor = [](const fs::path& path, const PredictorOptions& options) {
     const ToyRun run(path, options.machine);
-    return std::make_unique<ToyPredictor>(ToyFile{run.points, run.calibrator, run.model}, run.gate_state, options.calibrated);
+    return std::make_unique<ToyPredictor>(ToyFile{run.points, run.calibrator, run.model}, run.gate_state,
+                                          run.calibrator.is_used(options.calibrated));
   };
   kind.file_kind = "toy";
   kind.file_predictor = [](const fs::path& file, const PredictorOptions& options) {
-    return std::make_unique<ToyPredictor>(read_toy_file(file), GateState{}, options.calibrated);
+    ToyFile read = read_toy_file(file);
+    const bool calibrated = read.calibrator.is_used(options.calibrated);
+    return std::make_unique<ToyPredictor>(std::move(read), GateState{}, calibrated);
   };
   return kind;
 }

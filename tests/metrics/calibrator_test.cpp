@@ -189,6 +189,7 @@ TEST(Calibrator, RefusesHostileJson) {
            R"({"kind": "temperature", "temperature": 0})",
            R"({"kind": "temperature", "temperature": -1})",
            R"({"kind": "temperature", "temperature": null})",
+           R"({"kind": "temperature", "temperature": 1, "helps": "yes"})",
            R"({"kind": "power", "scale": 1})",
            R"({"kind": "power", "scale": 1, "exponent": 0})",
            R"({"kind": "isotonic"})",

@@ -33,6 +33,21 @@ TEST(CrossFit, NoRowTakesPartInItsOwnCalibration) {
   }
 }
 
+TEST(CrossFit, ACalibratorHelpsWhereProbabilitiesAreWrongAndRowsAreMany) {
+  const Predictions right = calibrated_model(4000, 2, 1.5, 3), wrong = sharpened(right, 3);
+  for (const CalibratorKind kind : kinds) {
+    EXPECT_TRUE(calibration_helps(wrong, kind)) << name_of_enum(kind);
+    EXPECT_TRUE(fit_calibrator(wrong, kind).helps) << name_of_enum(kind);
+    EXPECT_FALSE(fit_calibrator(calibrated_model(12, 2, 1.5, 5), kind).helps) << name_of_enum(kind);
+  }
+  // Of models that are right, chance finds the calibrator helpful less often than every third time.
+  int found = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    found += calibration_helps(calibrated_model(300, 2, 1.5, 100 + seed), CalibratorKind::temperature) ? 1 : 0;
+  }
+  EXPECT_LT(found, 20);
+}
+
 TEST(CrossFit, FoldsFollowFromRowNumbersAlone) {
   const Predictions p = sharpened(calibrated_model(100, 2, 1.5, 2), 2);
   Predictions reversed;

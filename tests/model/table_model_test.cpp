@@ -160,6 +160,16 @@ TEST(TableModel, UnitsOfLinearAreColumns) {
   EXPECT_EQ(model->sites()[0]->gate->units(), 8) << "seven columns and a pair";
 }
 
+TEST(TableModel, AColumnCostsOneUnlessItsMemoryIsAskedFor) {
+  GateOptions gate = gate_of(UnitKind::group);
+  const auto model = rich_model(options_for("mlp"), gate);
+  EXPECT_TRUE(at::equal(model->sites()[0]->gate->cost(), at::ones({8})));
+  EXPECT_EQ(model->sites()[0]->noun, "columns and pairs");
+  gate.cost = UnitCost::memory;
+  const auto by_memory = rich_model(options_for("mlp"), gate);
+  EXPECT_EQ(by_memory->sites()[0]->gate->cost().sum().item<double>(), static_cast<double>(by_memory->encoder().width()));
+}
+
 // Whatever is closed does not reach the output, in any branch: parameters of a closed column may be anything.
 TEST(TableModel, AClosedColumnIsUnusedInEveryModel) {
   for (const std::string& name : all_names) {

@@ -104,7 +104,16 @@ class AboutTheModel(Case):
 
     def test_calibrated(self) -> None:
         calibrated = l0gm.load(os.environ["L0GM_TEST_MODEL"], calibrated=True)
+        self.assertTrue(calibrated.calibrated)
         found = calibrated.predict_proba(self.cells)
+        raw = l0gm.load(os.environ["L0GM_TEST_MODEL"], calibrated=False)
+        self.assertFalse(raw.calibrated)
+        np.testing.assert_array_equal(raw.predict_proba(self.cells, calibrated=True), found)
+        np.testing.assert_array_equal(calibrated.predict_proba(self.cells, calibrated=False), raw.predict_proba(self.cells))
+        by_default = l0gm.load(os.environ["L0GM_TEST_MODEL"])
+        helps = by_default.manifest["calibrator"].get("helps", False)
+        self.assertEqual(by_default.calibrated, helps)
+        np.testing.assert_array_equal(by_default.predict_proba(self.cells), found if helps else raw.predict_proba(self.cells))
         np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
         if NAMES[3] not in os.environ:
             self.skipTest("no calibrated expectation was given")

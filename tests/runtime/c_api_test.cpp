@@ -67,6 +67,31 @@ TEST_F(CApi, ReportsVersionColumnsAndClasses) {
   EXPECT_GT(l0gm_memory_bytes(model_), 1000U);
 }
 
+// 0: as the file says; 1: calibrated; -1: raw.
+TEST_F(CApi, TheStoredCalibratorIsAppliedAsAskedOrWhereItHelps) {
+  const auto is_calibrated = [&](int32_t asked) {
+    const l0gm_options options = {1, asked};
+    l0gm_model* model = nullptr;
+    EXPECT_EQ(l0gm_load(path().c_str(), &options, &model), L0GM_OK) << last_error();
+    EXPECT_EQ(l0gm_predict_text(model, nullptr, cells_.data(), nullptr, rows(), probabilities_.data(), nullptr), L0GM_OK);
+    const bool said = l0gm_is_calibrated(model) != 0;
+    EXPECT_EQ(probabilities_, wanted(said));
+    l0gm_free(model);
+    return said;
+  };
+  EXPECT_EQ(l0gm_is_calibrated(model_), 0) << "files of earlier versions do not say that it helps";
+  EXPECT_FALSE(is_calibrated(0));
+  EXPECT_TRUE(is_calibrated(1));
+  const SampleOptions options = full_sample();
+  CompactHeader header = sample_header(options);
+  header.calibrator.helps = true;
+  write_compact(path(), header, sample_net(header.schema, options));
+  EXPECT_TRUE(is_calibrated(0));
+  EXPECT_FALSE(is_calibrated(-1));
+  EXPECT_TRUE(CompactModel::load(path()).is_calibrated());
+  EXPECT_EQ(l0gm_is_calibrated(nullptr), 0);
+}
+
 TEST_F(CApi, NullModelsAreEmpty) {
   EXPECT_EQ(l0gm_column_count(nullptr), 0U);
   EXPECT_EQ(l0gm_column_name(nullptr, 0), nullptr);

@@ -27,6 +27,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 class FakePredictor : public Predictor {
  public:
   explicit FakePredictor(bool concurrent = true) : concurrent_(concurrent) {}
+  explicit FakePredictor(const std::vector<std::string>& columns) : columns_(columns), concurrent_(true) {}
   const std::vector<std::string>& columns() const override { return columns_; }
   const std::vector<std::string>& classes() const override { return classes_; }
   bool concurrent() const override { return concurrent_; }
@@ -207,6 +208,44 @@ TEST_F(PredictFile, WhatTrainingNeverSawIsCounted) {
     EXPECT_EQ(result["missing"], nlohmann::json({{"x", 1}}));
     EXPECT_EQ(result["unreadable"], nlohmann::json({{"x", 1}}));
   }
+}
+
+TEST_F(PredictFile, ColumnsCanBeKept) {
+  PredictFileOptions options = with(2);
+  options.keep = {"id", "x"};
+  predict("x,id,colour\n90,\"a,1\",red\n3,b,blue\n", options);
+  const auto text = lines();
+  ASSERT_EQ(text.size(), 3u);
+  EXPECT_EQ(text[0], "row,id,x,prediction,p_no,\"p_yes, sir\"");
+  EXPECT_TRUE(text[1].starts_with("0,\"a,1\",90,")) << text[1];
+  EXPECT_TRUE(text[2].starts_with("1,b,3,")) << text[2];
+  const std::vector<std::string> kept = text;
+  predict("x,colour\n90,red\n3,blue\n");
+  EXPECT_EQ(lines()[1].substr(2), kept[1].substr(kept[1].find("90,") + 3)) << "the same probabilities";
+  options.keep = {"ix"};
+  EXPECT_TRUE(contains(refusal("x,id,colour\n90,a,red\n", options), "column 'ix', which is to be kept, is not in it"));
+}
+
+TEST_F(PredictFile, AFileWithoutAHeader) {
+  const std::vector<std::string> names = {"column_2", "column_1"};
+  const FakePredictor named(names);
+  PredictFileOptions options = with(2, 16);
+  options.header = false;
+  predict_file(named, folder_.write("in.csv", "red,90\nblue,3\n"), out(), options);
+  const auto headless = lines();
+  predict("x,colour\n90,red\n3,blue\n");
+  EXPECT_EQ(headless, lines());
+  EXPECT_TRUE(contains(refusal("90,red\n3,blue\n"), "column 'x'")) << refusal("90,red\n3,blue\n");
+  EXPECT_TRUE(contains(refusal("90,80\n3,2\n"), "--no-header"));
+  EXPECT_TRUE(contains(refusal("x;colour\n3;2\n"), "--delimiter ';'"));
+}
+
+TEST_F(PredictFile, TheInputIsNotWrittenOver) {
+  const fs::path input = folder_.write("in.csv", "x,colour\n90,red\n");
+  const std::string message =
+      message_of<UserError>([&] { predict_file(predictor_, input, folder_.path() / "." / "in.csv", {}); });
+  EXPECT_TRUE(contains(message, "read and written over")) << message;
+  EXPECT_EQ(read_file(input), "x,colour\n90,red\n");
 }
 
 TEST_F(PredictFile, AMissingColumnIsRefusedWithTheNearestName) {

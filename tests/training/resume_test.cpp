@@ -44,6 +44,27 @@ TEST_P(Resume, AStoppedRunEndsAsAnUndisturbedOne) {
   EXPECT_EQ(differences(result_of(out("whole")), result_of(out("parts"))), std::vector<std::string>{});
 }
 
+// Before gates are fixed, and long after.
+TEST_P(Resume, AnInterruptedRunCanBeEndedWhereItStands) {
+  const Config config = tiny_config(GetParam());
+  train(config, out("whole"));
+  const int64_t last = metrics_of(out("whole")).back()["step"];
+  for (const int64_t stop_at : {last / 3, last - 1}) {
+    const fs::path run = out("ended-" + std::to_string(stop_at));
+    Watcher watcher;
+    watcher.stop_at = stop_at;
+    ASSERT_FALSE(train(config, run, watcher));
+    ASSERT_TRUE(l0gm::train(modalities(), config, run, true, testing_tools::one_thread(), {}, watcher.stop, true));
+    const nlohmann::json summary = nlohmann::json::parse(read_file(run / "summary.json"));
+    EXPECT_EQ(summary["steps"], stop_at);
+    EXPECT_TRUE(summary["stopped_early"].get<bool>());
+    EXPECT_LE(summary["best_step"].get<int64_t>(), stop_at);
+    const auto opened = open_run(modalities(), run, testing_tools::one_thread());
+    EXPECT_GT(opened->predict(Split::test).size(), 0);
+    EXPECT_LE(opened->gates(Split::test).open_units, opened->gates(Split::test).units);
+  }
+}
+
 TEST_P(Resume, ARunKilledAnywhereEndsAsAnUndisturbedOne) {
   const Config config = tiny_config(GetParam());
   train(config, out("whole"));

@@ -29,6 +29,7 @@ TableTensors::TableTensors(EncodedTable table, torch::Device device, torch::Dtyp
   targets_ =
       table.labels.empty() ? at::full({rows}, -1, torch::kInt64) : tensor_of(std::move(table.labels), {rows}).to(torch::kInt64);
   targets_ = targets_.to(device);
+  if (!table.weights.empty()) weights_ = tensor_of(std::move(table.weights), {rows}).to(device, dtype);
 }
 
 void TableTensors::set_soft_targets(const torch::Tensor& probabilities) {
@@ -42,6 +43,7 @@ std::shared_ptr<TableBatch> TableTensors::select(const torch::Tensor& rows) cons
   batch->example_ids = ids_.index_select(0, rows);
   batch->targets = targets_.index_select(0, rows);
   if (soft_targets_.defined()) batch->soft_targets = soft_targets_.index_select(0, rows);
+  if (weights_.defined()) batch->weights = weights_.index_select(0, rows) / static_cast<double>(rows.size(0));
   return batch;
 }
 

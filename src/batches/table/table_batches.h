@@ -22,7 +22,7 @@ class TableTensors {
   std::shared_ptr<TableBatch> range(int64_t begin, int64_t end) const;
 
  private:
-  torch::Tensor codes_, slopes_, targets_, ids_, soft_targets_;
+  torch::Tensor codes_, slopes_, targets_, ids_, soft_targets_, weights_;
 };
 
 }  // namespace l0gm

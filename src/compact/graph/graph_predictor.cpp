@@ -91,7 +91,9 @@ Predictions LoadedGraphModel::predict(const Graph& raw, const std::vector<Link>&
 }
 
 GraphPredictor::GraphPredictor(const fs::path& model, const PredictorOptions& options)
-    : model_(model, options.machine), calibrated_(options.calibrated), inference_rows_(model_.inputs().inference_rows) {
+    : model_(model, options.machine),
+      calibrated_(model_.calibrator().is_used(options.calibrated)),
+      inference_rows_(model_.inputs().inference_rows) {
   if (options.context.empty()) {
     throw UserError(
         fmt::format("{} reads a graph: give a .toml whose [data] names it, or the file of `l0gm data export`", model.string()));

@@ -47,6 +47,7 @@ class GraphPredictor : public Predictor {
   const std::vector<std::string>& columns() const override { return columns_; }
   const std::vector<std::string>& classes() const override { return model_.classes(); }
   bool concurrent() const override { return false; }
+  bool is_calibrated() const override { return calibrated_; }
   bool columns_name_rows() const override { return true; }
   std::vector<std::string> known_rows() const override;  // all nodes; none for links
   void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override;

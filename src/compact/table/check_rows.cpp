@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "encode/table/number_text.h"
 
 namespace l0gm {
 
@@ -63,11 +64,11 @@ class CellMaker {
     const double span = column_.high - column_.low, kind = random.uniform();
     if (kind < 0.03) return any_of_list(unreadable, random);
     if (kind < 0.08) return any_of_list(extreme, random);
-    if (kind < 0.15) return shortest(column_.low + span * (6 * random.uniform() - 3));  // beyond the range
-    if (kind < 0.25 && edges_ != nullptr) return shortest((*edges_)[random.below(edges_->size())]);
-    if (kind < 0.60 && values_ != nullptr) return shortest((*values_)[random.below(values_->size())]);
+    if (kind < 0.15) return number_text(column_.low + span * (6 * random.uniform() - 3), column_.notation);  // beyond the range
+    if (kind < 0.25 && edges_ != nullptr) return number_text((*edges_)[random.below(edges_->size())], column_.notation);
+    if (kind < 0.60 && values_ != nullptr) return number_text((*values_)[random.below(values_->size())], column_.notation);
     const double inside = column_.low + span * random.uniform();
-    return shortest(column_.integral && random.uniform() < 0.7 ? std::round(inside) : inside);
+    return number_text(column_.integral && random.uniform() < 0.7 ? std::round(inside) : inside, column_.notation);
   }
 
   const Schema& schema_;

@@ -8,8 +8,8 @@
 
 namespace l0gm {
 
-RunPredictor::RunPredictor(const std::filesystem::path& run, const Machine& machine, bool calibrated)
-    : run_(run, machine), machine_(machine), calibrated_(calibrated), encoder_(run_.table.schema) {
+RunPredictor::RunPredictor(const std::filesystem::path& run, const Machine& machine, std::optional<bool> calibrated)
+    : run_(run, machine), machine_(machine), calibrated_(run_.calibrator.is_used(calibrated)), encoder_(run_.table.schema) {
   for (const Column& column : run_.table.schema.columns) columns_.push_back(column.name);
 }
 

@@ -11,8 +11,9 @@ using Json = nlohmann::json;
 
 namespace {
 
-std::string inputs(const Schema& schema) {
-  std::string text = "| column | type | what is known of it |\n|---|---|---|\n";
+std::string inputs(const Schema& schema, const Json& about) {
+  const Json worth = about.value("worth", Json::object());  // files of earlier versions do not say it
+  std::string text = "| column | type | worth | what is known of it |\n|---|---|---|---|\n";
   for (size_t c = 0; c < schema.columns.size(); ++c) {
     const Column& column = schema.columns[c];
     std::string known;
@@ -27,9 +28,10 @@ std::string inputs(const Schema& schema) {
     if (column.type == ColumnType::numeric) known += fmt::format("{} to {}; ", shortest(column.low), shortest(column.high));
     known += column.missing > 0 ? fmt::format("missing in {} training rows", with_thousands(column.missing))
                                 : "never missing in training";
-    text += fmt::format("| {} | {} | {} |\n", card::cell(column.name), name_of_enum(column.type), known);
+    const std::string gain = worth.contains(column.name) ? fmt::format("{:+.4f}", worth[column.name].get<double>()) : "-";
+    text += fmt::format("| {} | {} | {} | {} |\n", card::cell(column.name), name_of_enum(column.type), gain, known);
   }
-  return text;
+  return text + "\nWorth: by how much the NLL of validation rows rises when the column's cells are shuffled among them.\n";
 }
 
 }  // namespace
@@ -42,8 +44,8 @@ std::string table_card(const std::string& file, const Schema& schema, const Json
   }
   for (const Json& item : about["files"])
     files.push_back(fmt::format("{} (SHA-256 {})", cell(item["name"].get<std::string>()), item["sha256"].get<std::string>()));
-  std::string text = fmt::format("# {}\n\nPredicts the column {} of a row; its classes: {}. Made with {}.\n\n", cell(file), cell(schema.label),
-                                 list_some(classes, 20), about["made_with"].get<std::string>());
+  std::string text = fmt::format("# {}\n\nPredicts the column {} of a row; its classes: {}. Made with {}.\n\n", cell(file),
+                                 cell(schema.label), list_some(classes, 20), about["made_with"].get<std::string>());
   text += fmt::format("## Data\n\n{}, {} training rows, seed {}.{}\n\n", cell(about["dataset"].get<std::string>()),
                       count(about, "training_rows"), about["seed"].get<int64_t>(),
                       files.empty() ? "" : " Files: " + join(files, "; ") + ".");
@@ -55,7 +57,7 @@ std::string table_card(const std::string& file, const Schema& schema, const Json
                       count(about, "bytes")) +
           gate(about, "columns", true) + "\n" +
           parity(about, "rows (all validation rows and generated ones with missing, unseen and extreme values)") + "\n";
-  text += "## Inputs\n\n" + inputs(schema) + "\n";
+  text += "## Inputs\n\n" + inputs(schema, about) + "\n";
   text +=
       "## Limits\n\n"
       "- Figures hold for rows like those of the data above. A category that training never saw is read as unknown, a number "

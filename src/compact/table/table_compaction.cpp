@@ -17,6 +17,7 @@
 #include "runtime/compact_file.h"
 #include "runtime/probabilities.h"
 #include "runtime/reference_logits.h"
+#include "training/table/column_worth.h"
 #include "training/table/table_task.h"
 
 namespace l0gm {
@@ -45,13 +46,13 @@ void append(std::vector<double>& to, const std::vector<double>& more) { to.inser
 }  // namespace
 
 TableCompaction::TableCompaction(const fs::path& run, const CompactOptions& options)
-    : single_(load(run, torch::kFloat32)), exact_(load(run, torch::kFloat64)) {
+    : single_(load(run, torch::kFloat32)), exact_(load(run, torch::kFloat64)), fold_bytes_(options.fold_bytes) {
   if (!options.lookup.empty()) {
     throw UserError(fmt::format("--nodes: {} is a run on a table, which has no nodes; leave it out", run.string()));
   }
   const TableDataset& data = single_.dataset();
   const Schema& schema = single_.table.schema;
-  folded_ = fold_table(*exact_.model, exact_.gate_state, schema, {options.fold_bytes});
+  folded_ = fold_table(*exact_.model, exact_.gate_state, schema, {fold_bytes_});
   generated_ = make_check_rows(schema, options.generated_rows, check_seed);
   parts_.push_back({"validation", data.table, data.valid});
   parts_.push_back({"generated", generated_, all_rows(generated_)});
@@ -71,6 +72,13 @@ TableCompaction::TableCompaction(const fs::path& run, const CompactOptions& opti
     }
     return list_some(cells, 40);
   };
+}
+
+bool TableCompaction::unfold() {
+  if (fold_bytes_ == 0) return false;
+  fold_bytes_ = 0;
+  folded_ = fold_table(*exact_.model, exact_.gate_state, single_.table.schema, {fold_bytes_});
+  return true;
 }
 
 std::vector<double> TableCompaction::trained(Precision precision) {
@@ -141,6 +149,11 @@ nlohmann::json TableCompaction::about() {
                 {"closed_columns", folded_.closed_columns},
                 {"gate", describe_gate()}});
   if (!exact_.config.distill.from.empty()) about["distilled"] = true;
+  if (std::optional<InputReport> inputs = single_.inputs(Split::valid)) {
+    fill_column_worth(single_, inputs->open);
+    about["worth"] = nlohmann::json::object();
+    for (const OpenInput& input : inputs->open) about["worth"][input.name] = *input.worth_shuffled;
+  }
   return about;
 }
 
@@ -170,7 +183,7 @@ std::string TableCompaction::describe(const nlohmann::json& result) const {
 }
 
 std::vector<double> served_probabilities(const fs::path& file, const TableRows& rows) {
-  const CompactModel model = CompactModel::load(file);
+  const CompactModel model = CompactModel::load(file, {.threads = 1, .calibrated = false});
   const RowLayout layout = model.layout(rows.table.names());
   std::vector<std::string_view> cells;
   cells.reserve(rows.rows.size() * static_cast<size_t>(rows.table.columns()));

@@ -29,6 +29,7 @@ class TableCompaction : public Compaction {
   std::vector<double> folded() override;
   std::vector<double> served(const std::filesystem::path& file) override;
   Predictions served(const std::filesystem::path& file, Split split) override;
+  bool unfold() override;
   bool can_round() const override { return true; }
   Calibrator calibrator() const override { return single_.calibrator; }
   nlohmann::json about() override;
@@ -41,6 +42,7 @@ class TableCompaction : public Compaction {
  private:
   nlohmann::json describe_gate();
   TableRun single_, exact_;  // the same run twice, in float32 and in float64
+  int64_t fold_bytes_;
   FoldedModel folded_;
   TextTable generated_;
   std::vector<TableRows> parts_;

@@ -11,13 +11,13 @@ namespace l0gm {
 
 namespace fs = std::filesystem;
 
-TextPredictor::TextPredictor(const fs::path& model, const PredictorOptions& options)
-    : machine_(options.machine), calibrated_(options.calibrated) {
+TextPredictor::TextPredictor(const fs::path& model, const PredictorOptions& options) : machine_(options.machine) {
   if (fs::is_directory(model)) {
     open_run(model);
   } else {
     open_file(model);
   }
+  calibrated_ = calibrator_.is_used(options.calibrated);
 }
 
 void TextPredictor::open_run(const fs::path& path) {

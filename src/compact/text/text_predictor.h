@@ -18,6 +18,7 @@ class TextPredictor : public Predictor {
   const std::vector<std::string>& columns() const override { return columns_; }
   const std::vector<std::string>& classes() const override { return classes_; }
   bool concurrent() const override { return false; }  // LibTorch spreads one call over its own threads
+  bool is_calibrated() const override { return calibrated_; }
   bool reads_texts() const override { return true; }
   char delimiter() const override { return delimiter_; }
   // Any bytes are a text; an empty one is predicted and counted as missing.
@@ -27,7 +28,7 @@ class TextPredictor : public Predictor {
   void open_run(const std::filesystem::path& run);
   void open_file(const std::filesystem::path& file);
   Machine machine_;
-  bool calibrated_;
+  bool calibrated_ = false;
   std::shared_ptr<Model> model_;
   GateState state_;
   std::shared_ptr<const Tokenizer> tokenizer_;

@@ -1,9 +1,10 @@
 #include "data/graph/npz.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -11,169 +12,59 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "data/graph/attribute_builder.h"
-#include "data/graph/npy.h"
-#include "data/graph/pickle.h"
-#include "data/graph/zip.h"
+#include "data/graph/npz_file.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
 namespace {
 
-using Kind = PickleValue::Kind;
+const std::vector<std::string> attribute_names = {"node_attr", "attr_matrix", "node_features", "features"};
+constexpr std::array<std::array<std::string_view, 4>, 3> mask_names = {
+    {{"train_masks", "train_mask", "train_masks", "train_mask"},
+     {"val_masks", "val_mask", "valid_masks", "valid_mask"},
+     {"test_masks", "test_mask", "test_masks", "test_mask"}}};
 
-// A matrix as scipy stores it: rows may be unsorted and contain zeros and duplicate entries.
-struct CsrMatrix {
-  int64_t rows = 0, columns = 0;
-  std::vector<int64_t> offsets, places;
-  std::vector<float> values;
-};
-
-void check_csr(const CsrMatrix& matrix, const std::string& where) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  const auto entries = static_cast<int64_t>(matrix.places.size());
-  if (matrix.rows < 0 || matrix.rows > most || matrix.columns < 0 || matrix.columns > most) {
-    throw UserError(fmt::format("{} has the shape [{}, {}]; at most {} rows and columns can be read.", where, matrix.rows,
-                                matrix.columns, most));
-  }
-  const bool fits = static_cast<int64_t>(matrix.offsets.size()) == matrix.rows + 1 && matrix.offsets.front() == 0 &&
-                    matrix.offsets.back() == entries && static_cast<int64_t>(matrix.values.size()) == entries &&
-                    std::is_sorted(matrix.offsets.begin(), matrix.offsets.end());
-  if (!fits) {
-    throw UserError(
-        fmt::format("{}: shape [{}, {}], {} row limits, {} places and {} values do not make a CSR matrix. Write it anew.", where,
-                    matrix.rows, matrix.columns, matrix.offsets.size(), entries, matrix.values.size()));
-  }
-  for (size_t i = 0; i < matrix.places.size(); ++i) {
-    if (matrix.places[i] >= 0 && matrix.places[i] < matrix.columns) continue;
-    const auto row =
-        std::upper_bound(matrix.offsets.begin(), matrix.offsets.end(), static_cast<int64_t>(i)) - matrix.offsets.begin() - 1;
-    throw UserError(fmt::format("{}: row {} has an entry in column {}, which does not exist: there are {}.", where, row,
-                                matrix.places[i], matrix.columns));
-  }
+// An edge in each row, from and to, or in each column. numpy stores the one as the other's transpose.
+void read_edge_list(Graph& graph, const NpzFile& file, const std::string& name, bool undirected) {
+  file.with_array(name, [&](NumpyArray array) {
+    if (array.fortran) std::reverse(array.shape.begin(), array.shape.end());
+    array.fortran = false;
+    const bool pairs = array.shape.size() == 2 && array.shape[1] == 2;
+    if (!pairs && (array.shape.size() != 2 || array.shape[0] != 2)) {
+      throw UserError(
+          fmt::format("{} has the shape [{}], wanted [edges, 2] or [2, edges].", file.where(name), fmt::join(array.shape, ", ")));
+    }
+    const std::vector<int64_t> numbers = whole_numbers(array, file.where(name));
+    const size_t count = numbers.size() / 2, step = pairs ? 2 : 1, to = pairs ? 1 : count;
+    EdgeList edges;
+    for (size_t i = 0; i < count; ++i) {
+      for (const size_t place : {i * step, i * step + to}) {
+        if (numbers[place] >= 0 && numbers[place] < graph.nodes) continue;
+        throw UserError(fmt::format("{}: edge {} names node {}, which does not exist: attributes are of nodes 0 to {}.",
+                                    file.where(name), i, numbers[place], graph.nodes - 1));
+      }
+      edges.from.push_back(static_cast<int32_t>(numbers[i * step]));
+      edges.to.push_back(static_cast<int32_t>(numbers[i * step + to]));
+    }
+    build_adjacency(graph, std::move(edges), undirected);
+  });
 }
 
-// One archive: its arrays by name, and the objects pickled in them.
-class NpzFile {
- public:
-  explicit NpzFile(const std::filesystem::path& path) : archive_(path), path_(path.string()) {}
-
-  std::string where(const std::string& name) const { return fmt::format("'{}' in {}", name, path_); }
-  bool has(const std::string& name) const { return archive_.has(name + ".npy"); }
-  // Which of two spellings the archive has; the first where it has neither.
-  std::string either(const std::string& name, const std::string& other) const { return !has(name) && has(other) ? other : name; }
-  std::string label_name() const { return either("node_label", "labels"); }
-
-  template <class Use>
-  auto with_array(const std::string& name, const Use& use) const {
-    const std::string bytes = archive_.read(name + ".npy");
-    return use(read_npy(bytes, where(name)));
-  }
-  // The pickled object of an array: its only element where the array has no dimensions, else the array of objects.
-  template <class Use>
-  auto with_object(const std::string& name, const Use& use) const {
-    return with_array(name, [&](const NumpyArray& array) {
-      const Pickle pickle(array.bytes, where(name));
-      const PickleValue& value = pickle.value();
-      if (value.kind != Kind::array || value.array.type.kind != 'O' || value.items.empty()) damaged(name, name_of(value.kind));
-      if (!value.array.shape.empty()) return use(value);
-      if (value.objects().size() != 1) damaged(name, fmt::format("{} objects", value.objects().size()));
-      return use(*value.objects()[0]);
-    });
-  }
-  bool is_object(const std::string& name) const {
-    return with_array(name, [](const NumpyArray& array) { return array.type.kind == 'O'; });
-  }
-
-  CsrMatrix matrix(const std::string& name, const std::string& prefix) const {
-    CsrMatrix matrix = has(name) ? pickled_matrix(name) : plain_matrix(name, prefix);
-    check_csr(matrix, where(has(name) ? name : prefix + "_…"));
-    return matrix;
-  }
-  std::vector<int64_t> labels(const std::string& name) const {
-    return with_array(name, [&](const NumpyArray& array) {
-      if (array.shape.size() == 1) return whole_numbers(array, where(name));
-      throw UserError(
-          fmt::format("{} has {} dimensions, wanted one class number for each node.", where(name), array.shape.size()));
-    });
-  }
-  // Texts in an array of their own, or under that name in `metadata`; empty where they are in neither.
-  std::vector<std::string> names(const std::string& name) const {
-    if (has(name)) {
-      if (is_object(name)) return with_object(name, [&](const PickleValue& value) { return pickled_texts(value, name); });
-      return with_array(name, [&](const NumpyArray& array) { return texts(array, where(name)); });
-    }
-    if (!has("metadata")) return {};
-    return with_object("metadata", [&](const PickleValue& value) {
-      const PickleValue* entry = value.entry(name);
-      return entry == nullptr ? std::vector<std::string>() : pickled_texts(*entry, name);
-    });
-  }
-
- private:
-  [[noreturn]] void damaged(const std::string& name, std::string_view found) const {
-    throw UserError(
-        fmt::format("{} holds {}, which is not what a graph has there. Write it anew with numpy and scipy.", where(name), found));
-  }
-  const NumpyArray& part(const PickleValue& matrix, const std::string& key, const std::string& name) const {
-    const PickleValue* value = matrix.entry(key);
-    if (value != nullptr && value->kind == Kind::array && value->array.type.kind != 'O') return value->array;
-    throw UserError(fmt::format("{} is a matrix without '{}'. Write it anew with scipy.", where(name), key));
-  }
-  CsrMatrix pickled_matrix(const std::string& name) const {
-    return with_object(name, [&](const PickleValue& value) {
-      const PickleValue* shape = value.entry("_shape");
-      const bool right = value.kind == Kind::matrix && shape != nullptr && shape->kind == Kind::tuple &&
-                         shape->items.size() == 2 && shape->items[0]->kind == Kind::integer &&
-                         shape->items[1]->kind == Kind::integer;
-      if (!right) damaged(name, fmt::format("{} where a CSR matrix was wanted", name_of(value.kind)));
-      return CsrMatrix{.rows = shape->items[0]->integer,
-                       .columns = shape->items[1]->integer,
-                       .offsets = whole_numbers(part(value, "indptr", name), where(name)),
-                       .places = whole_numbers(part(value, "indices", name), where(name)),
-                       .values = real_numbers(part(value, "data", name), where(name))};
-    });
-  }
-  CsrMatrix plain_matrix(const std::string& name, const std::string& prefix) const {
-    if (!has(prefix + "_indptr")) {
-      throw UserError(fmt::format("{} has neither '{}' nor '{}_data', '{}_indices', '{}_indptr', '{}_shape'; it has: {}.", path_,
-                                  name, prefix, prefix, prefix, prefix, list_some(archive_.names())));
-    }
-    const auto whole = [&](const std::string& part) {
-      return with_array(prefix + part, [&](const NumpyArray& array) { return whole_numbers(array, where(prefix + part)); });
-    };
-    const std::vector<int64_t> shape = whole("_shape");
-    if (shape.size() != 2) throw UserError(fmt::format("{} has {} numbers, wanted 2.", where(prefix + "_shape"), shape.size()));
-    return {.rows = shape[0],
-            .columns = shape[1],
-            .offsets = whole("_indptr"),
-            .places = whole("_indices"),
-            .values = with_array(prefix + "_data",
-                                 [&](const NumpyArray& array) { return real_numbers(array, where(prefix + "_data")); })};
-  }
-  std::vector<std::string> pickled_texts(const PickleValue& value, const std::string& name) const {
-    if (value.kind == Kind::array && value.array.type.kind != 'O') return texts(value.array, where(name));
-    if (value.kind == Kind::array && value.items.empty()) damaged(name, "an array without content");
-    if (value.kind != Kind::array && value.kind != Kind::list) damaged(name, name_of(value.kind));
-    std::vector<std::string> list;
-    const uint64_t most = archive_.unpacked_bytes() + npz_repeated_text;
-    uint64_t bytes = 0;
-    for (const PickleValue* item : value.kind == Kind::array ? value.objects() : value.items) {
-      if (item->kind != Kind::text) damaged(name, fmt::format("{} where text was wanted", name_of(item->kind)));
-      bytes += item->text.size();
-      if (bytes > most) {
-        throw UserError(fmt::format("{} repeats texts to more than {} bytes, which no names of a graph need. Write it anew.",
-                                    where(name), with_thousands(static_cast<int64_t>(most))));
-      }
-      list.emplace_back(item->text);
-    }
-    return list;
-  }
-
-  ZipArchive archive_;
-  std::string path_;
-};
+// How many nodes an archive with a list of edges has: as many as rows of attributes.
+int64_t nodes_of_attributes(const NpzFile& file, const std::string& name) {
+  if (!file.has(name) || file.is_object(name)) return file.matrix(name, "attr").rows;
+  return file.with_array(name, [&](const NumpyArray& array) { return array.shape.empty() ? int64_t{0} : array.shape[0]; });
+}
 
 void read_edges(Graph& graph, const NpzFile& file, bool undirected) {
+  const std::string list = file.any_of({"edges", "edge_index"});
+  if (file.has(list) && !file.has("adj_matrix") && !file.has("adj_indptr")) {
+    graph.nodes = nodes_of_attributes(file, file.any_of(attribute_names));
+    if (graph.nodes > std::numeric_limits<int32_t>::max())
+      throw UserError(
+          fmt::format("{} has {} nodes; at most {} can be read.", graph.name, graph.nodes, std::numeric_limits<int32_t>::max()));
+    return read_edge_list(graph, file, list, undirected);
+  }
   const CsrMatrix matrix = file.matrix("adj_matrix", "adj");
   if (matrix.rows != matrix.columns) {
     throw UserError(fmt::format("{} has {} rows and {} columns; an adjacency has as many of both as there are nodes.",
@@ -227,7 +118,7 @@ void check_attribute_rows(const Graph& graph, int64_t rows, const std::string& w
 }
 
 void read_attributes(Graph& graph, const NpzFile& file) {
-  const std::string name = file.either("node_attr", "attr_matrix");
+  const std::string name = file.any_of(attribute_names);
   if (file.has(name) && !file.is_object(name)) {
     file.with_array(name, [&](const NumpyArray& array) {
       if (array.shape.size() != 2) {
@@ -273,7 +164,73 @@ void read_labels(Graph& graph, const NpzFile& file) {
   graph.labels = std::vector<int32_t>(labels.begin(), labels.end());
 }
 
+// One of the three masks: its shape says whether a split is a row or a column of it.
+struct Mask {
+  std::vector<float> values;
+  int64_t splits = 1;
+  bool by_node = false;  // [nodes, splits]
+  bool holds(int64_t node, int64_t split, int64_t nodes) const {
+    return values[static_cast<size_t>(by_node ? node * splits + split : split * nodes + node)] != 0;
+  }
+};
+
+std::string mask_name(const NpzFile& file, size_t part) {
+  return file.any_of(std::vector<std::string>(mask_names[part].begin(), mask_names[part].end()));
+}
+
+Mask read_mask(const NpzFile& file, size_t part, int64_t nodes) {
+  const std::string name = mask_name(file, part);
+  return file.with_array(name, [&](const NumpyArray& array) {
+    const auto& shape = array.shape;
+    Mask mask{real_numbers(array, file.where(name))};
+    if (shape.size() == 2 && (shape[0] == nodes || shape[1] == nodes)) {
+      mask.by_node = shape[0] == nodes;
+      mask.splits = shape[mask.by_node ? 1 : 0];
+    } else if (shape.size() != 1 || shape[0] != nodes) {
+      throw UserError(fmt::format("{} has the shape [{}], wanted [{}] or a row or column for each split.", file.where(name),
+                                  fmt::join(shape, ", "), nodes));
+    }
+    return mask;
+  });
+}
+
 }  // namespace
+
+bool npz_has_masks(const std::filesystem::path& path) {
+  const NpzFile file(path);
+  return file.has(mask_name(file, 0)) && file.has(mask_name(file, 1)) && file.has(mask_name(file, 2));
+}
+
+void read_npz_split(Graph& graph, const std::filesystem::path& path, const std::string& protocol) {
+  const NpzFile file(path);
+  std::vector<Mask> masks;
+  for (size_t part = 0; part < 3; ++part) masks.push_back(read_mask(file, part, graph.nodes));
+  const int64_t splits = masks[0].splits;
+  if (masks[1].splits != splits || masks[2].splits != splits) {
+    throw UserError(fmt::format("{}: its masks hold {}, {} and {} splits, wanted as many in each.", path.string(), splits,
+                                masks[1].splits, masks[2].splits));
+  }
+  const std::optional<int64_t> split = protocol.empty() ? std::optional<int64_t>(0) : parse_integer(protocol);
+  if (!split || *split < 0 || *split >= splits) {
+    throw UserError(fmt::format("data.protocol is '{}', and {} holds the splits 0 to {}: set it to one of them.", protocol,
+                                path.string(), splits - 1));
+  }
+  if (protocol.empty() && splits > 1) {
+    log_info(fmt::format("{} holds {} splits: the first is taken; data.protocol picks another (0 to {})", graph.name, splits,
+                         splits - 1));
+  }
+  const std::array<std::vector<int64_t>*, 3> parts = {&graph.train, &graph.valid, &graph.test};
+  for (int64_t node = 0; node < graph.nodes; ++node) {
+    int found = -1;
+    for (size_t part = 0; part < 3; ++part) {
+      if (!masks[part].holds(node, *split, graph.nodes)) continue;
+      if (found >= 0) throw UserError(fmt::format("{}: node {} is in two parts of split {}.", path.string(), node, *split));
+      found = static_cast<int>(part);
+      if (graph.labels[node] >= 0) parts[part]->push_back(node);
+    }
+  }
+  if (graph.train.empty()) throw UserError(fmt::format("{}: split {} has no training node.", path.string(), *split));
+}
 
 bool npz_has_labels(const std::filesystem::path& path) {
   const NpzFile file(path);

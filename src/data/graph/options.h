@@ -79,7 +79,7 @@ struct GraphOptions {
       Limit{0, 1, true, false});
     v("keep_by", keep_by, "what picks them: mutual information with the class over training nodes, or chance");
     v("scale", scale, "`products-like`: size in proportion to the real graph", Limit{0, 100, true, false});
-    v("cache", cache, "folder for converted graphs; default: below the user cache");
+    v("cache", cache, "folder for converted graphs; default: below the user cache").path();
     v("norm", norm, "normalisation in hidden layers, before the activation");
     v("last_norm", last_norm,
       "the same in the last layer. With `layer` closed channels cannot be left out of the last convolution");

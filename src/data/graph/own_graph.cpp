@@ -135,15 +135,26 @@ LabelTable read_label_table(const NodeNames& nodes, const DataOptions& options) 
   labels.node = need_column(labels.table, "node", "", path);
   labels.label = need_column(labels.table, options.label.empty() ? "label" : options.label, "label", path);
   if (!options.split.column.empty()) labels.split = need_column(labels.table, options.split.column, "split.column", path);
+  std::vector<int64_t> others;
   for (int64_t i = 0; i < labels.table.columns(); ++i) {
-    if (i == labels.node || i == labels.label || i == labels.split) continue;
-    throw UserError(fmt::format("{} has a column '{}', which nothing uses. Remove it{}.", path.string(),
-                                labels.table.names()[static_cast<size_t>(i)],
-                                labels.split < 0 ? ", or name it with data.split.column if it says train, valid or test" : ""));
+    if (i != labels.node && i != labels.label && i != labels.split) others.push_back(i);
   }
+  const auto refuse = [&](int64_t column) {
+    throw UserError(
+        fmt::format("{} has a column '{}', which nothing uses. Remove it{}.", path.string(),
+                    labels.table.names()[static_cast<size_t>(column)],
+                    labels.split < 0
+                        ? ", or name it with data.split.column if it says train, valid or test"
+                        : "; beside the one that data.split.column names only further splits are left aside, columns that say "
+                          "train, valid or test"));
+  };
+  if (labels.split < 0 && !others.empty()) refuse(others.front());
   std::vector<std::string_view> cells;
   std::vector<bool> seen(static_cast<size_t>(nodes.count()), false);
   while (reader.next(cells)) {
+    for (const int64_t i : others) {
+      if (!split_named(cells[static_cast<size_t>(i)]) && !trim(cells[static_cast<size_t>(i)]).empty()) refuse(i);
+    }
     const int64_t node = nodes.find(cells[static_cast<size_t>(labels.node)], path, reader.line());
     if (seen[static_cast<size_t>(node)]) {
       throw UserError(fmt::format("{} line {}: node '{}' is listed a second time. Give each node one label.", path.string(),

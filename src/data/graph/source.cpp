@@ -113,21 +113,32 @@ NamedFiles stored_files(const fs::path& place, bool ogb, bool labelled) {
   return ogb ? ogb_files(place, labelled) : NamedFiles{{"npz", place}};
 }
 
-// A graph in `place` (OGB's folder, or an npz archive), with the split beside it or, where there is none, a drawn one.
-Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, const std::optional<SplitFiles>& split,
-                    const Shares& shares, bool undirected) {
+// Where the split of a stored graph comes from: files, masks inside the archive (the number of one, "" for the first), or shares.
+struct StoredSplit {
+  std::optional<SplitFiles> files = {};
+  std::optional<std::string> mask = {};
+  Shares shares = {};
+};
+
+// A graph in `place` (OGB's folder, or an npz archive) and its split.
+Recipe stored_graph(const std::string& name, const fs::path& place, bool ogb, const StoredSplit& from, bool undirected) {
   Recipe recipe{.name = name, .files = stored_files(place, ogb, true), .options = {{"layout", ogb ? "ogb" : "npz"}}, .make = {}};
-  if (split) {
+  const auto& [split, mask, shares] = from;
+  if (mask) {
+    recipe.options["mask"] = *mask;
+  } else if (split) {
     for (size_t i = 0; i < 3; ++i) recipe.files.emplace_back(fmt::format("split {}", i), (*split)[i]);
   } else {
     recipe.options["drawn"] = {shares.valid, shares.test, shares.seed};
   }
   recipe.make = [=] {
     Graph graph = ogb ? read_ogb(place, undirected) : read_npz(place, undirected);
-    if (split) {
-      read_split(graph, *split);
+    if (from.mask) {
+      read_npz_split(graph, place, *from.mask);
+    } else if (from.files) {
+      read_split(graph, *from.files);
     } else {
-      draw_split(graph, shares.valid, shares.test, static_cast<uint64_t>(shares.seed));
+      draw_split(graph, from.shares.valid, from.shares.test, static_cast<uint64_t>(from.shares.seed));
     }
     return graph;
   };
@@ -183,9 +194,15 @@ Recipe own_stored_graph(const DataOptions& options, const GraphOptions& graph_op
               return graph;
             }};
   }
-  const auto split = find_split_files(ogb ? place : fs::absolute(place).parent_path(), options.protocol);
-  if (split) refuse_shares_beside_files(options, (*split)[0]);
-  return stored_graph(name, place, ogb, split, {options.split.valid, options.split.test, options.split.seed}, undirected);
+  StoredSplit split{.shares = {options.split.valid, options.split.test, options.split.seed}};
+  if (options.split.draw) return stored_graph(name, place, ogb, split, undirected);
+  if (!ogb && npz_has_masks(place)) {
+    refuse_shares_beside_files(options, place);
+    split.mask = options.protocol;
+  } else if ((split.files = find_split_files(ogb ? place : fs::absolute(place).parent_path(), options.protocol))) {
+    refuse_shares_beside_files(options, (*split.files)[0].parent_path());
+  }
+  return stored_graph(name, place, ogb, split, undirected);
 }
 
 // Finds or fetches all files of a catalogue graph and checks their content. Returns the path of the first.
@@ -220,11 +237,16 @@ Recipe catalogue_graph(const CatalogueEntry& entry, const DataOptions& options, 
   const fs::path folder = ogb ? first.parent_path().parent_path() : first.parent_path();
   if (entry.name == "ogbn-arxiv" || entry.name == "ogbn-products") check_official_attributes(entry.name, folder);
   std::error_code ignored;
+  if (options.split.draw) {
+    const SplitOptions& shares = options.split;
+    return stored_graph(entry.name, ogb ? folder : first, ogb, {.shares = {shares.valid, shares.test, shares.seed}}, undirected);
+  }
   std::optional<SplitFiles> split;
   if (ogb || fs::is_directory(folder / "split", ignored)) split = find_split_files(folder, protocol_of(entry, options.protocol));
   if (!split)
     log_info(fmt::format("{}: the files of its split are not there; drew 60 / 20 / 20 % of the nodes, stratified.", entry.name));
-  return stored_graph(entry.name, ogb ? folder : first, ogb, split, {.valid = 0.2, .test = 0.2, .seed = 0}, undirected);
+  return stored_graph(entry.name, ogb ? folder : first, ogb, {.files = split, .shares = {.valid = 0.2, .test = 0.2, .seed = 0}},
+                      undirected);
 }
 
 // The folder with the real labels and split of ogbn-products, if it is complete, else ""; its files go into `files`.

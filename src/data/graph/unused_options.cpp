@@ -49,6 +49,7 @@ void refuse_for_own(const DataOptions& options) {
   refuse("data.protocol", options.protocol, std::string(),
          "the split of your own graph comes from data.split or from data.train, data.valid and data.test");
   const SplitOptions standard;
+  refuse("data.split.draw", options.split.draw, false, "nothing else is done where your own graph names no split");
   if (!options.split.column.empty()) {
     refuse_shares(options, fmt::format("data.split.column = \"{}\" says which nodes are held out", options.split.column), true);
   }
@@ -63,8 +64,8 @@ void refuse_for_own(const DataOptions& options) {
 
 }  // namespace
 
-void refuse_shares_beside_files(const DataOptions& options, const std::filesystem::path& file) {
-  refuse_shares(options, fmt::format("the split is in {}", file.parent_path().string()), true);
+void refuse_shares_beside_files(const DataOptions& options, const std::filesystem::path& place) {
+  refuse_shares(options, fmt::format("the split is in {} (data.split.draw = true draws another one)", place.string()), true);
 }
 
 void refuse_unused_options(const CatalogueEntry& entry, const DataOptions& options, const GraphOptions& graph) {
@@ -84,7 +85,11 @@ void refuse_unused_options(const CatalogueEntry& entry, const DataOptions& optio
   protocol_of(entry, options.protocol);
   const std::string reason = fmt::format("data.source = \"{}\" brings its own", entry.name);
   refuse_texts(options, {}, reason + "; set data.source to graph, ogb or npz for your own graph");
-  refuse_shares(options, reason + " split", !made);
+  if (!options.split.draw) {
+    refuse_shares(options, reason + " split" + (made ? "" : " (data.split.draw = true draws another one)"), !made);
+  } else if (made) {
+    throw UserError(fmt::format("data.split.draw is set, but {} is made with its split. Remove data.split.draw.", entry.name));
+  }
 }
 
 }  // namespace l0gm

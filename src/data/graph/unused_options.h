@@ -12,6 +12,6 @@ namespace l0gm {
 void refuse_unused_options(const CatalogueEntry& entry, const DataOptions& options, const GraphOptions& graph);
 
 // The same for shares and seed of a split that is read from files.
-void refuse_shares_beside_files(const DataOptions& options, const std::filesystem::path& file);
+void refuse_shares_beside_files(const DataOptions& options, const std::filesystem::path& place);
 
 }  // namespace l0gm

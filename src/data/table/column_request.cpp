@@ -11,7 +11,7 @@ namespace l0gm {
 namespace {
 
 bool asks_for_numbers(const ColumnOptions& options) {
-  return !options.encoding.empty() || options.bins > 0 || options.exact_values.has_value();
+  return !options.encoding.empty() || options.bins > 0 || options.exact_values.has_value() || !options.decimal.empty();
 }
 
 void check_names(const std::string& name, const ColumnRequest& request) {
@@ -64,7 +64,7 @@ void check_column_request(const std::string& name, const ColumnRequest& request,
                                 what, name_of_enum(wanted), name_of_enum(type), name, name_of_enum(wanted)));
   };
   if (type != ColumnType::numeric && asks_for_numbers(request.options))
-    refuse("encoding, .bins and .exact_values are", ColumnType::numeric);
+    refuse("encoding, .bins, .exact_values and .decimal are", ColumnType::numeric);
   if (type != ColumnType::categorical && request.options.hash_buckets > 0) refuse("hash_buckets is", ColumnType::categorical);
   if (type != ColumnType::multi && !request.options.separator.empty()) refuse("separator is", ColumnType::multi);
   if (request.options.hash_buckets > 0 && request.options.min_count > 0) {
@@ -88,6 +88,14 @@ int64_t min_count_of(const ColumnRequest& request, const TableOptions& options, 
 
 ExactValues exact_values_of(const ColumnRequest& request, const TableOptions& options) {
   return request.options.exact_values.value_or(options.exact_values);
+}
+
+char decimal_of(const ColumnRequest& request, const TableOptions& options) {
+  const std::string& decimal = request.options.decimal.empty() ? options.decimal : request.options.decimal;
+  if (decimal.empty()) return 0;
+  if (decimal == "." || decimal == ",") return decimal[0];
+  throw UserError(fmt::format("{}.decimal is '{}'; wanted . for 1,234.5 or , for 1.234,5",
+                              request.options.decimal.empty() ? "table" : "a column's", decimal));
 }
 
 char separator_of(const ColumnRequest& request) { return request.options.separator.empty() ? '|' : request.options.separator[0]; }

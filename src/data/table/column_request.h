@@ -25,6 +25,7 @@ void check_column_request(const std::string& name, const ColumnRequest& request,
 // The value for the column: its own option, else the table's.
 int64_t min_count_of(const ColumnRequest& request, const TableOptions& options, int64_t by_default);
 ExactValues exact_values_of(const ColumnRequest& request, const TableOptions& options);
+char decimal_of(const ColumnRequest& request, const TableOptions& options);  // '.' or ','; 0: not given
 char separator_of(const ColumnRequest& request);
 
 }  // namespace l0gm

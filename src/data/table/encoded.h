@@ -15,6 +15,7 @@ struct EncodedTable {
   std::vector<float> slopes;                // rows x slope_slots: those of the codes, then one per statistic
   std::vector<int32_t> labels;              // per row; empty when encoded without labels
   std::vector<int64_t> row_numbers;         // of the TextTable
+  std::vector<float> weights;               // per row, 1 on average; empty: each counts the same
   int64_t code_slots = 0, slope_slots = 0;  // as the schema has them
   int64_t rows() const { return static_cast<int64_t>(row_numbers.size()); }
 };

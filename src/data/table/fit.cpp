@@ -12,7 +12,10 @@
 #include "data/table/column_request.h"
 #include "data/table/fit_categories.h"
 #include "data/table/fit_numeric.h"
+#include "data/table/identifiers.h"
 #include "data/table/labels.h"
+#include "data/table/read_numbers.h"
+#include "encode/table/number_text.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -20,7 +23,6 @@ namespace {
 
 constexpr std::string_view constant_column = "it has one value in the training rows";
 constexpr std::string_view empty_column = "all its training values are missing";
-constexpr size_t fewest_identifiers = 10;  // fewer texts may all differ by coincidence
 
 Cells present_cells(const TextTable& table, int64_t column, const std::vector<int64_t>& rows, const MissingMarks& marks) {
   Cells cells;
@@ -50,6 +52,7 @@ struct ColumnFit {
   const ColumnRequest& request;
   const TableOptions& options;
   const MissingMarks& marks;
+  const RowPlaces& places;
   Cells cells;
   Column column = {};
   std::vector<Field> fields = {};
@@ -64,24 +67,31 @@ struct ColumnFit {
 void ColumnFit::fit() {
   column.name = name;
   column.missing_marks = request.options.missing;
-  std::optional<std::vector<double>> numbers;
-  if (request.type.empty() || request.type == "numeric") numbers = sorted_numbers(name, cells, request.type == "numeric");
-  if (cells.texts.empty() || (numbers && numbers->empty())) {
+  std::optional<NumberReading> numbers;
+  if (request.type.empty() || request.type == "numeric") numbers = read_numbers(name, cells, request, options, places);
+  if (cells.texts.empty() || (numbers && numbers->sorted.empty())) {
     left_out = empty_column;
     return;
   }
-  const int distinct = numbers ? count_distinct(*numbers) : 0;
-  if (distinct == 1 && cells.missing == 0) {
+  const int distinct = numbers ? count_distinct(numbers->sorted) : 0;
+  if (distinct == 1 && cells.missing == 0 && numbers->sorted.size() == cells.texts.size()) {
     left_out = constant_column;
     return;
   }
-  if (numbers && request.type.empty() && (distinct == 1 || (distinct == 2 && all_whole(*numbers))))
+  if (numbers && request.type.empty() && (distinct == 1 || (distinct == 2 && all_whole(numbers->sorted))))
     numbers.reset();  // a flag, not a quantity
   column.type = numbers ? ColumnType::numeric : request.type == "multi" ? ColumnType::multi : ColumnType::categorical;
   check_column_request(name, request, column.type, options);
   column.missing = cells.missing;
-  if (numbers) {
-    fit_numbers(*numbers);
+  if (numbers && request.type.empty() && numbers->notation != date_notation && are_identifiers(name, numbers->sorted)) {
+    left_out = fmt::format(
+        "its {} whole numbers are nearly all different, as an identifier's are; set data.types.{} = \"numeric\" to keep it",
+        with_thousands(std::ssize(numbers->sorted)), name);
+  } else if (numbers) {
+    warn_of_reading(name, cells, request, *numbers, places);
+    column.notation = numbers->notation;
+    column.missing += std::ssize(cells.texts) - std::ssize(numbers->sorted);
+    fit_numbers(numbers->sorted);
   } else if (column.type == ColumnType::multi) {
     fit_values();
   } else {
@@ -110,11 +120,11 @@ void ColumnFit::fit_texts() {
   const CategoryCounts counts = count_categories(cells.texts);
   if (counts.size() == 1 && cells.missing == 0) {
     left_out = constant_column;
-  } else if (request.type.empty() && counts.size() == cells.texts.size() && counts.size() >= fewest_identifiers) {
+  } else if (request.type.empty() && nearly_all_different(counts.size(), cells.texts.size())) {
     left_out = fmt::format(
-        "its {} training values are all different, as an identifier's are; set data.types.{} = \"categorical\" or "
+        "its {} training values are {} different, as an identifier's are; set data.types.{} = \"categorical\" or "
         "columns.{}.hash_buckets to keep it",
-        with_thousands(static_cast<int64_t>(counts.size())), name, name);
+        with_thousands(std::ssize(cells.texts)), counts.size() == cells.texts.size() ? "all" : "nearly all", name, name);
   } else if (request.options.hash_buckets > 0) {
     Field& field = fields.emplace_back();
     field.kind = FieldKind::hashed;
@@ -170,8 +180,11 @@ void check_names(const std::vector<std::string>& names, const std::string& label
   }
 }
 
-void fit_classes(Schema& schema, const TextTable& table, int64_t label_column, const std::vector<int64_t>& rows) {
+// classes_are_meant: the user says that the label is categorical, whatever it looks like.
+void fit_classes(Schema& schema, const TextTable& table, int64_t label_column, const std::vector<int64_t>& rows,
+                 bool classes_are_meant) {
   schema.classes = distinct_classes(table, label_column, schema.missing_marks, rows);
+  if (!classes_are_meant) refuse_quantity(schema.label, schema.classes);
   if (schema.classes.size() < 2) {
     throw UserError(
         fmt::format("the label '{}' has a single class in the training rows, '{}'; wanted two or more. "
@@ -196,7 +209,7 @@ Schema fit_schema(const TextTable& table, int64_t label_column, const std::vecto
   schema.label = table.names().at(static_cast<size_t>(label_column));
   schema.missing_marks = default_missing_marks;
   check_names(table.names(), schema.label, column_options, types);
-  fit_classes(schema, table, label_column, training_rows);
+  fit_classes(schema, table, label_column, training_rows, types.contains(schema.label));
   std::unordered_set<std::string> taken(table.names().begin(), table.names().end());
   for (int64_t column = 0; column < table.columns(); ++column) {
     const std::string& name = table.names()[static_cast<size_t>(column)];
@@ -204,7 +217,7 @@ Schema fit_schema(const TextTable& table, int64_t label_column, const std::vecto
     const ColumnRequest request = column_request(name, column_options, types);
     if (request.type == "ignore") continue;
     const MissingMarks marks(schema.missing_marks, request.options.missing);
-    ColumnFit fit{name, request, options, marks, present_cells(table, column, training_rows, marks)};
+    ColumnFit fit{name, request, options, marks, table.places, present_cells(table, column, training_rows, marks)};
     fit.fit();
     if (fit.left_out.empty()) {
       add_column(schema, fit, taken);

@@ -27,33 +27,6 @@ void each_distinct(std::span<const double> sorted, const Visit& visit) {
 
 }  // namespace
 
-std::optional<std::vector<double>> sorted_numbers(const std::string& name, Cells& cells, bool required) {
-  std::vector<double> values;
-  values.reserve(cells.texts.size());
-  std::optional<size_t> infinite;
-  for (size_t i = 0; i < cells.texts.size(); ++i) {
-    const auto value = parse_double(cells.texts[i]);
-    if (!value) {
-      if (!required) return std::nullopt;
-      throw UserError(
-          fmt::format("data row {}, column '{}': '{}' is not a number though the column is to be numeric. "
-                      "Correct it, or add it to columns.{}.missing.",
-                      cells.rows[i] + 1, name, cells.texts[i], name));
-    }
-    if (std::isinf(*value) && !infinite) infinite = i;
-    if (!std::isnan(*value)) values.push_back(*value + 0.0);  // -0 becomes 0: equal numbers are then the same bits
-  }
-  if (infinite) {
-    throw UserError(
-        fmt::format("data row {}, column '{}': '{}' is infinite, wanted finite numbers. Correct it, add it to "
-                    "columns.{}.missing, or set columns.{}.type = \"categorical\".",
-                    cells.rows[*infinite] + 1, name, cells.texts[*infinite], name, name));
-  }
-  cells.missing += static_cast<int64_t>(cells.texts.size() - values.size());
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
 bool all_whole(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return value == std::floor(value); });
 }

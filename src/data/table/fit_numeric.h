@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,17 +11,6 @@
 #include "encode/table/schema.h"
 
 namespace l0gm {
-
-// A column's training cells that are not missing, trimmed, and the rows they are in.
-struct Cells {
-  std::vector<std::string_view> texts;
-  std::vector<int64_t> rows;
-  int64_t missing = 0;
-};
-
-// The cells as sorted numbers; NaN counts as missing. When a cell is not a number: UserError if numbers are `required`, else
-// nullopt.
-std::optional<std::vector<double>> sorted_numbers(const std::string& name, Cells& cells, bool required);
 
 bool all_whole(std::span<const double> values);
 int count_distinct(std::span<const double> sorted);  // 0, 1, 2 or 3 for "more"

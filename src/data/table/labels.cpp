@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -14,9 +15,9 @@ namespace {
 
 void refuse_missing_label(const TextTable& table, int64_t label_column, int64_t row) {
   throw UserError(
-      fmt::format("data row {}: the label '{}' is missing (found '{}'). Fill it in or remove the row; if it is "
+      fmt::format("{}: the label '{}' is missing (found '{}'). Fill it in or remove the row; if it is "
                   "meant as a class, give the class another name.",
-                  row + 1, table.names()[static_cast<size_t>(label_column)], table.cell(row, label_column)));
+                  table.places.of(row), table.names()[static_cast<size_t>(label_column)], table.cell(row, label_column)));
 }
 
 }  // namespace
@@ -35,6 +36,23 @@ std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_
   return classes;
 }
 
+void refuse_quantity(const std::string& label, const std::vector<std::string>& classes) {
+  constexpr size_t most_numbers = 100, most_fractions = 20;
+  if (classes.size() <= most_fractions) return;
+  bool whole = true;
+  for (const std::string& name : classes) {
+    const auto value = parse_double(name);
+    if (!value) return;
+    whole = whole && *value == std::floor(*value);
+  }
+  if (whole && classes.size() <= most_numbers) return;
+  throw UserError(fmt::format(
+      "the label '{}' has {} different numbers in the training rows ({} to {}): a quantity, and each would be a class of "
+      "its own. Cut it into a few classes in a column of its own (such as yes above a limit and no below) and name that "
+      "one in data.label; if each number is a class, set data.types.{} = \"categorical\".",
+      label, with_thousands(std::ssize(classes)), classes.front(), classes.back(), label));
+}
+
 void check_labels(const TextTable& table, int64_t label_column, const std::vector<std::string>& classes,
                   std::span<const std::string> missing_marks, std::span<const int64_t> rows, std::string_view part) {
   const MissingMarks marks(missing_marks, {});
@@ -45,9 +63,9 @@ void check_labels(const TextTable& table, int64_t label_column, const std::vecto
     if (marks.contains(label)) refuse_missing_label(table, label_column, row);
     const std::string where = part.empty() ? "" : fmt::format(" ({})", part);
     throw UserError(
-        fmt::format("data row {}{}: the label '{}' is '{}', a class that the training rows do not have; they have: "
+        fmt::format("{}{}: the label '{}' is '{}', a class that the training rows do not have; they have: "
                     "{}.{} Correct it, or add rows of that class to the training rows.",
-                    row + 1, where, table.names()[static_cast<size_t>(label_column)], label, list_some(classes),
+                    table.places.of(row), where, table.names()[static_cast<size_t>(label_column)], label, list_some(classes),
                     did_you_mean(label, classes)));
   }
 }

@@ -24,6 +24,7 @@ struct ColumnOptions {                      // columns.NAME.*
   int64_t hash_buckets = 0;                 // 0: not hashed
   std::string separator;                    // "": |
   std::vector<std::string> missing;         // further missing marks
+  std::string decimal;                      // "": table.decimal
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -38,6 +39,8 @@ struct ColumnOptions {                      // columns.NAME.*
       between(0, 1 << 28));
     v("separator", separator, "`multi` columns: one character between the values; empty: `|`");
     v("missing", missing, "further texts that mean missing in this column");
+    v("decimal", decimal,
+      "numeric columns: `,` when numbers are written 1.234,5, `.` when they are written 1,234.5; empty: table.decimal");
   }
 };
 
@@ -49,6 +52,7 @@ struct TableOptions {  // table.*
   Statistics statistics = Statistics::none;
   int64_t max_pairs = 100;
   double smoothing = 10;
+  std::string decimal;  // "": by the cells
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -65,6 +69,10 @@ struct TableOptions {  // table.*
     v("max_pairs", max_pairs, "most pairs of columns with statistics; the columns that tell most of the label are paired first",
       at_least(1));
     v("smoothing", smoothing, "rows that the prior weighs as much as in a target statistic", above(0));
+    v("decimal", decimal,
+      "`,` when numbers are written 1.234,5, `.` when they are written 1,234.5; empty: plain numbers, unless a column's cells "
+      "are "
+      "numbers in one of these ways only");
   }
 };
 

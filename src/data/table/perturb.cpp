@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "data/table/encoded.h"
+#include "encode/table/number_text.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -71,12 +72,12 @@ void Perturber::change_number(int64_t row, const Place& place, std::string& cell
   const Column& column = place.column;
   const std::string_view text = trim(cell);
   if (column.type != ColumnType::numeric || place.marks.contains(text)) return;
-  const auto value = parse_double(text);
+  const auto value = parse_number(text, column.notation);
   if (!value || !std::isfinite(*value)) return;
   const double changed = perturbation_.damage == Damage::noise
                              ? noisy(column, *value, perturbation_.amount, RandomStream(key(row, place.key)))
                              : quantised(column, *value, perturbation_.amount);
-  cell = shortest(changed + 0.0);  // -0 becomes 0
+  cell = number_text(changed + 0.0, column.notation);  // -0 becomes 0
 }
 
 void Perturber::apply(int64_t row, std::vector<std::string>& cells) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -18,6 +19,7 @@
 #include "data/splits.h"
 #include "data/table/adult.h"
 #include "data/table/fit.h"
+#include "data/table/header_hint.h"
 #include "data/table/perturb.h"
 #include "data/unused_options.h"
 #include "l0gm/error.h"
@@ -50,16 +52,19 @@ std::vector<size_t> match_columns(const std::vector<std::string>& wanted, const 
 }
 
 // Appends the rows of a file to the table; the first file defines the columns.
-std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, char delimiter) {
+std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, const DataOptions& options) {
   CsvOptions csv;
-  csv.delimiter = delimiter;
+  csv.delimiter = delimiter_of(options);
+  csv.header = options.header;
   CsvReader reader(path, csv);
   if (dataset.files.empty()) dataset.table = TextTable(reader.names());
   const fs::path first = dataset.files.empty() ? path : dataset.files.front().path;
   const std::vector<size_t> order = match_columns(dataset.table.names(), reader.names(), first, path);
   const int64_t begin = dataset.table.rows();
+  dataset.table.places.begin_file(path.string());
   std::vector<std::string_view> cells, ordered(order.size());
   while (reader.next(cells)) {
+    dataset.table.places.add(dataset.table.rows(), reader.line());
     for (size_t i = 0; i < order.size(); ++i) ordered[i] = cells[order[i]];
     dataset.table.add_row(ordered);
   }
@@ -71,20 +76,24 @@ std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, ch
   return rows;
 }
 
-int64_t column_named(const TextTable& table, const std::string& name, std::string_view key, const fs::path& path) {
+int64_t column_named(const TextTable& table, const std::string& name, std::string_view key, const fs::path& path,
+                     const DataOptions& options) {
   const std::string listed = list_some(table.names());
   if (name.empty())
     throw UserError(fmt::format("data.{} is not set. Set it to one of the columns of {}: {}.", key, path.string(), listed));
   const int64_t column = table.column(name);
   if (column >= 0) return column;
-  throw UserError(fmt::format("column '{}' is not in {}; it has: {}.{} Set data.{} to one of them.", name, path.string(), listed,
-                              did_you_mean(name, table.names()), key));
+  const std::string hint = options.header ? header_hint(table.names(), delimiter_of(options), name, training_words) : "";
+  throw UserError(fmt::format("column '{}' is not in {}; it has: {}.{}{}", name, path.string(), listed,
+                              did_you_mean(name, table.names()),
+                              hint.empty() ? fmt::format(" Set data.{} to one of them.", key) : hint));
 }
 
 TextTable without_column(const TextTable& table, int64_t column) {
   std::vector<std::string> names = table.names();
   names.erase(names.begin() + column);
   TextTable rest(std::move(names));
+  rest.places = table.places;
   std::vector<std::string_view> cells;
   for (int64_t row = 0; row < table.rows(); ++row) {
     cells.clear();
@@ -103,7 +112,7 @@ void apply_split_column(TableDataset& dataset, const DataOptions& options) {
         "data.split.column is set together with data.valid or data.test: the split comes from a column or from files. Remove "
         "one.");
   }
-  const int64_t column = column_named(dataset.table, options.split.column, "split.column", options.train);
+  const int64_t column = column_named(dataset.table, options.split.column, "split.column", options.train, options);
   if (column == dataset.label) {
     throw UserError(
         fmt::format("data.split.column and data.label are both '{}'. Set one of them to another column.", options.label));
@@ -123,9 +132,9 @@ void apply_split_column(TableDataset& dataset, const DataOptions& options) {
 }
 
 // Validation and test rows come from their own files where given; otherwise they are drawn from the training file's rows.
-void split_by_files(TableDataset& dataset, const DataOptions& options, std::vector<int64_t> train, char delimiter) {
-  if (!options.valid.empty()) dataset.valid = append_file(dataset, options.valid, delimiter);
-  if (!options.test.empty()) dataset.test = append_file(dataset, options.test, delimiter);
+void split_by_files(TableDataset& dataset, const DataOptions& options, std::vector<int64_t> train) {
+  if (!options.valid.empty()) dataset.valid = append_file(dataset, options.valid, options);
+  if (!options.test.empty()) dataset.test = append_file(dataset, options.test, options);
   std::vector<double> shares;
   if (options.valid.empty()) shares.push_back(options.split.valid);
   if (options.test.empty()) shares.push_back(options.split.test);
@@ -139,21 +148,43 @@ void split_by_files(TableDataset& dataset, const DataOptions& options, std::vect
   if (options.test.empty()) dataset.test = std::move(parts.back());
 }
 
+// The column of weights is not a feature either.
+void take_weights(TableDataset& dataset, const DataOptions& options) {
+  const int64_t column = column_named(dataset.table, options.weight, "weight", options.train, options);
+  if (column == dataset.label) {
+    throw UserError(fmt::format("data.weight and data.label are both '{}'. Set one of them to another column.", options.label));
+  }
+  double sum = 0;
+  for (int64_t row = 0; row < dataset.table.rows(); ++row) {
+    const std::string_view cell = dataset.table.cell(row, column);
+    const auto weight = parse_double(cell);
+    if (!weight || !(*weight >= 0) || std::isinf(*weight)) {
+      throw UserError(fmt::format("{}: the weight '{}' is '{}', wanted a number, 0 or more. Correct it, or remove data.weight.",
+                                  dataset.table.places.of(row), options.weight, cell));
+    }
+    dataset.weights.push_back(*weight);
+  }
+  for (const int64_t row : dataset.train) sum += dataset.weights[static_cast<size_t>(row)];
+  if (!(sum > 0)) throw UserError(fmt::format("data.weight = \"{}\" is 0 in every training row.", options.weight));
+  dataset.table = without_column(dataset.table, column);
+  dataset.label -= column < dataset.label ? 1 : 0;
+}
+
 TableDataset load_own(const DataOptions& options) {
   if (options.train.empty()) {
     throw UserError(fmt::format("data.source is '{}', but data.train is not set. Set data.train to your file.", options.source));
   }
-  const char delimiter = delimiter_of(options);
   TableDataset dataset;
-  std::vector<int64_t> train = append_file(dataset, options.train, delimiter);
+  std::vector<int64_t> train = append_file(dataset, options.train, options);
   dataset.name = fs::path(options.train).filename().string();
-  dataset.label = column_named(dataset.table, options.label, "label", options.train);
+  dataset.label = column_named(dataset.table, options.label, "label", options.train, options);
   if (!options.split.column.empty()) {
     apply_split_column(dataset, options);
   } else {
-    split_by_files(dataset, options, std::move(train), delimiter);
+    split_by_files(dataset, options, std::move(train));
   }
   if (dataset.train.empty()) throw UserError(fmt::format("no row of {} is left for training. Change data.split.", options.train));
+  if (!options.weight.empty()) take_weights(dataset, options);
   if (dataset.test.empty()) log_info(fmt::format("{}: there are no test rows.", dataset.name));
   return dataset;
 }

@@ -18,7 +18,8 @@ struct TableDataset {
   std::vector<std::string> planted;         // made data: the columns that carry signal; else empty
   double bayes_auc = 0;                     // made data: what the best possible model scores; else 0
   std::vector<FileStamp> files;
-  double bayes_nll = 0;  // made data: as bayes_auc, where it is known; else 0
+  std::vector<double> weights;  // of all rows; empty: each counts the same
+  double bayes_nll = 0;         // made data: as bayes_auc, where it is known; else 0
 };
 
 }  // namespace l0gm

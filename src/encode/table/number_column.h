@@ -16,11 +16,12 @@ struct Field;
 // once: a known value costs one look-up and a copy. The fields must outlive the column.
 class NumberColumn {
  public:
-  explicit NumberColumn(size_t column) : column_(column) {}
+  explicit NumberColumn(size_t column, char notation = 0) : column_(column), notation_(notation) {}
   void add(const Field& field, int64_t slot);  // the field's code and slope go to `slot`
   void compute_known();                        // call once, after all fields were added
 
   size_t column() const { return column_; }
+  char notation() const { return notation_; }                       // Column::notation
   void encode(double value, int32_t* codes, float* slopes) const {  // NaN: missing
     const int32_t known = known_.code(value);
     const bool negative_zero =
@@ -39,7 +40,8 @@ class NumberColumn {
   void encode_other(double value, int32_t* codes, float* slopes) const;
   CodeAndSlope field_at(size_t i, double value) const;
 
-  size_t column_, width_ = 0;       // width: number of fields
+  size_t column_, width_ = 0;  // width: number of fields
+  char notation_;
   NumberCodes known_;               // of its first exact field
   std::vector<int64_t> slots_;      // per field
   std::vector<CodeAndSlope> rows_;  // code of that field x fields; rows 0 and 1 are unused

@@ -11,6 +11,7 @@
 #include "encode/table/cell_text.h"
 #include "encode/table/missing_marks.h"
 #include "encode/table/number_column.h"
+#include "encode/table/number_text.h"
 #include "encode/table/statistics.h"
 #include "encode/table/text_column.h"
 
@@ -31,7 +32,7 @@ struct RowEncoder::Tables {
   explicit Tables(Schema schema_);
   Tables(const Tables&) = delete;
   void add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields);
-  // Source reads the row: code(column), number(column index) and cell(column) for the three kinds; it counts missing and
+  // Source reads the row: code(column), number(column) and cell(column) for the three kinds; it counts missing and
   // unreadable cells.
   template <class Source>
   void encode(const Source& source, int32_t* codes, float* slopes, Counts* counts) const;
@@ -52,7 +53,7 @@ void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<c
   in_order.push_back(static_cast<int32_t>(column));
   if (schema.columns[column].type == ColumnType::numeric) {
     index_in_kind.push_back(number_columns.size());
-    NumberColumn& added = number_columns.emplace_back(column);
+    NumberColumn& added = number_columns.emplace_back(column, schema.columns[column].notation);
     for (const auto& [field, slot] : fields) added.add(*field, slot);
     added.compute_known();
   } else if (fields.size() == 1 && fields[0].first->kind != FieldKind::multi) {
@@ -74,7 +75,7 @@ void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slo
     codes[column.slot] = code;
     slopes[column.slot] = 0.0F;
   }
-  for (const NumberColumn& column : number_columns) column.encode(source.number(column.column()), codes, slopes);
+  for (const NumberColumn& column : number_columns) column.encode(source.number(column), codes, slopes);
   for (const MultiCodeColumn& column : multi_code_columns) {
     column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
   }
@@ -95,12 +96,13 @@ class TextSource {
     const std::string_view text = text_of(column.column);
     return is_missing(column.column, text) ? 0 : column.of_text(text);
   }
-  double number(size_t column) const {
+  double number(const NumberColumn& of) const {
+    const size_t column = of.column();
     const std::string_view text = text_of(column);
     if (is_missing(column, text)) return not_a_number;
     double value = 0;
-    if (!read_plain_number(text, value)) {
-      const std::optional<double> parsed = parse_double(text);
+    if (of.notation() != 0 || !read_plain_number(text, value)) {
+      const std::optional<double> parsed = parse_number(text, of.notation());
       if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
       value = parsed.value_or(not_a_number);
     }
@@ -136,7 +138,8 @@ class NumberSource {
   int32_t code(const CodeColumn& column) const {
     return code_from_number(number_of(column.column), column.codes, column.hashed, column.column, counts_);
   }
-  double number(size_t column) const {
+  double number(const NumberColumn& of) const {
+    const size_t column = of.column();
     double value = number_of(column);
     if (marks_[column].contains(value)) [[unlikely]]
       value = not_a_number;

@@ -7,6 +7,7 @@
 
 #include "base/json_checks.h"
 #include "encode/table/cell_text.h"
+#include "encode/table/number_text.h"
 
 namespace l0gm {
 namespace {
@@ -21,6 +22,11 @@ Json column_to_json(const Column& column) {
     json.update({{"low", column.low}, {"high", column.high}, {"deviation", column.deviation}, {"integral", column.integral}});
   }
   if (!column.missing_marks.empty()) json["missing_marks"] = column.missing_marks;
+  if (column.notation == date_notation) {
+    json["date"] = true;
+  } else if (column.notation != 0) {
+    json["decimal"] = std::string(1, column.notation);
+  }
   return json;
 }
 
@@ -39,6 +45,15 @@ Column column_from_json(const Json& json, std::string_view where) {
   const Json& integral = member(json, where, "integral");
   if (!integral.is_boolean()) refuse(where, "'integral' must be true or false");
   column.integral = integral.get<bool>();
+  if (json.contains("decimal")) {
+    const std::string decimal = text(json, where, "decimal");
+    if (decimal != "." && decimal != ",") refuse(where, "'decimal' must be a point or a comma");
+    column.notation = decimal[0];
+  }
+  if (json.contains("date")) {
+    if (json["date"] != true || column.notation != 0) refuse(where, "'date' must be true, and stands without 'decimal'");
+    column.notation = date_notation;
+  }
   if (column.low > column.high || column.deviation < 0) refuse(where, "'low' is above 'high' or 'deviation' is negative");
   return column;
 }

@@ -69,6 +69,7 @@ struct Column {
   bool integral = false;                    // numeric: all training values are whole numbers
   int64_t missing = 0;                      // in training rows
   std::vector<std::string> missing_marks;   // in addition to the schema's
+  char notation = 0;                        // numeric: how its numbers are written (encode/table/number_text.h)
 };
 
 struct Schema {

@@ -52,9 +52,10 @@ std::vector<std::shared_ptr<GateSite>> GraphEncoder::make_sites(const GateOption
   const auto site = [&](const std::string& name, InterfaceUnits units, int64_t site_width) {
     auto made = std::make_shared<GateSite>();
     made->name = name;
-    made->gate = HardConcrete(options, units.cost, site_width);
+    made->gate = HardConcrete(options, units.cost_under(options), site_width);
     made->index = units.index;
     made->unit_name = units.unit_name;
+    made->noun = units.noun;
     return made;
   };
   if (options.attach == Attach::input) {

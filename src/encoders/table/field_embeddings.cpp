@@ -166,7 +166,9 @@ InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
     const auto sources = static_cast<int64_t>(source_names_.size());
     const torch::Tensor index = at::tensor(source_index, torch::kInt64);
     const torch::Tensor cost = input ? at::ones({sources}) : at::zeros({sources}).index_add_(0, index, at::ones({width()}));
-    return {cost, index, [self](int64_t unit) { return self->source_names_[static_cast<size_t>(unit)]; }};
+    const bool pairs = source_names_.size() > schema_.columns.size();
+    return {cost, index, [self](int64_t unit) { return self->source_names_[static_cast<size_t>(unit)]; },
+            pairs ? "columns and pairs" : "columns"};
   }
   // The fine units of one field (times one dimension, at the interface) cost 1 together.
   std::vector<double> cost;

@@ -37,6 +37,7 @@ struct EncoderOptions {
     v("path", path,
       "a folder in the Hugging Face layout (config.json, *.safetensors, a tokenizer) with the encoder to start from; empty: a "
       "small Transformer from scratch")
+        .path()
         .read_by("model.name = pretrained");
     v("pooling", pooling, "the interface: the mean over all tokens of a text, or the state of its first token");
     v("layers", layers, "only the encoder's first layers are kept; 0: all", between(0, 256)).read_by("model.name = pretrained");

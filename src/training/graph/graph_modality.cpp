@@ -44,8 +44,9 @@ std::vector<float> mean_magnitudes(const Graph& graph) {
 }
 
 void check_links(const Config& config) {
-  if (config.train.class_weights != ClassWeights::none) {
-    throw UserError("train.class_weights weighs classes of nodes; graph.task = links has none. Remove it.");
+  if (config.train.class_weights != ClassWeights::none || !config.train.weight_of_class.empty()) {
+    throw UserError(
+        "train.class_weights and train.weight_of_class weigh classes of nodes; graph.task = links has none. Remove it.");
   }
   if (config.graph.inference_rows > 0) {
     throw UserError(

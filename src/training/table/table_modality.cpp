@@ -27,6 +27,17 @@ TableModelOptions options_of(const Config& config) {
   return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced};
 }
 
+// Of the training rows, 1 on average, so that learning rate and price mean what they mean without.
+std::vector<float> weights_of(const TableDataset& data) {
+  std::vector<float> weights;
+  if (data.weights.empty()) return weights;
+  double sum = 0;
+  for (const int64_t row : data.train) sum += data.weights[static_cast<size_t>(row)];
+  const double scale = static_cast<double>(data.train.size()) / sum;
+  for (const int64_t row : data.train) weights.push_back(static_cast<float>(data.weights[static_cast<size_t>(row)] * scale));
+  return weights;
+}
+
 // What is known of a made table, the same for any number of rows.
 DataReport truth_of(const TableDataset& data) {
   if (data.planted.empty()) return {};
@@ -62,6 +73,7 @@ std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& confi
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
   table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
+  table.train.weights = weights_of(data);
   fit_statistics(schema, table.train, config.table);
   record->counts = count_fields(table.train, schema);
   record->dataset = data.name;

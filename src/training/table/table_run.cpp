@@ -15,6 +15,7 @@
 #include "data/table/statistics.h"
 #include "l0gm/error.h"
 #include "training/gate_report.h"
+#include "training/table/column_worth.h"
 #include "training/table/planted_sets.h"
 #include "training/table/table_modality.h"
 #include "training/table/table_task.h"
@@ -144,7 +145,21 @@ std::optional<InputReport> TableRun::inputs(Split split) {
   return report;
 }
 
+std::optional<Predictions> TableRun::predict_file(const fs::path& file) {
+  CsvOptions csv;
+  csv.delimiter = delimiter_of(config.data);
+  csv.header = config.data.header;
+  const TextTable text = read_csv(file, csv);
+  std::vector<int64_t> rows(static_cast<size_t>(text.rows()));
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  if (rows.empty()) throw UserError(fmt::format("{} has a header but no rows", file.string()));
+  const TableTensors tensors(encode_rows(text, RowEncoder(table.schema), rows, true), machine.device,
+                             dtype_of(config.train.precision));
+  return predict_table(*model, gate_state, tensors, table.schema.classes);
+}
+
 void TableRun::add_figures(Split split, Evaluation& evaluation) {
+  if (evaluation.inputs) fill_column_worth(*this, evaluation.inputs->open);
   if (table.planted.empty()) return;
   add_planted_sets(*this, split, *evaluation.planted);
   evaluation.bayes_auc = table.bayes_auc;

@@ -22,6 +22,7 @@ class TableRun : public Run {
   // The copy is written to RUN/perturbed/SPLIT-<condition>.csv and read back as any file is.
   PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) override;
   bool keeps_perturbed_files() const override { return true; }
+  std::optional<Predictions> predict_file(const std::filesystem::path& file) override;
   GateReport gates(Split split) override;
   std::optional<InputReport> inputs(Split split) override;
   void add_figures(Split split, Evaluation& evaluation) override;

@@ -70,6 +70,66 @@ TEST(Npz, DenseAttributesAndUnnamedClasses) {
   EXPECT_EQ(graph.classes, (std::vector<std::string>{"0", "1"}));
 }
 
+// Four nodes on a path, two splits; a row of each mask is a split.
+Entries benchmark_entries() {
+  return {{"edges", npy_of("<i8", "(3, 2)", bytes_of<int64_t>({0, 1, 1, 2, 2, 3}))},
+          {"node_features", npy_of("<f4", "(4, 1)", bytes_of<float>({5, 6, 7, 8}))},
+          {"node_labels", npy_of("<i8", "(4,)", bytes_of<int64_t>({0, 1, 1, 0}))},
+          {"train_masks", npy_of("|b1", "(2, 4)", bytes_of<uint8_t>({1, 1, 0, 0, 0, 0, 1, 1}))},
+          {"val_masks", npy_of("|b1", "(2, 4)", bytes_of<uint8_t>({0, 0, 1, 0, 0, 1, 0, 0}))},
+          {"test_masks", npy_of("|b1", "(2, 4)", bytes_of<uint8_t>({0, 0, 0, 1, 1, 0, 0, 0}))}};
+}
+
+TEST(Npz, ListsOfEdgesInEveryShape) {
+  const TemporaryFolder folder;
+  const Graph rows = read_npz(folder.write("a.npz", zip_of_entries(benchmark_entries())), true);
+  EXPECT_EQ(rows.nodes, 4);
+  EXPECT_EQ(list(rows.neighbours), (std::vector<int32_t>{1, 0, 2, 1, 3, 2}));
+  EXPECT_EQ(list(rows.labels), (std::vector<int32_t>{0, 1, 1, 0}));
+  EXPECT_EQ(list(rows.dense), (std::vector<float>{5, 6, 7, 8}));
+  Entries entries = benchmark_entries();
+  entries["edges"] = npy_of("<i8", "(3, 2)", bytes_of<int64_t>({0, 1, 2, 1, 2, 3}), true);  // columns first
+  EXPECT_EQ(list(read_npz(folder.write("b.npz", zip_of_entries(entries)), true).neighbours), list(rows.neighbours));
+  entries.erase("edges");
+  entries["edge_index"] = npy_of("<i8", "(2, 3)", bytes_of<int64_t>({0, 1, 2, 1, 2, 3}));
+  EXPECT_EQ(list(read_npz(folder.write("c.npz", zip_of_entries(entries)), true).neighbours), list(rows.neighbours));
+  entries["edge_index"] = npy_of("<i8", "(2, 1)", bytes_of<int64_t>({0, 4}));
+  EXPECT_THROW(read_npz(folder.write("d.npz", zip_of_entries(entries)), true), UserError) << "there is no node 4";
+  entries["edge_index"] = npy_of("<i8", "(6,)", bytes_of<int64_t>({0, 1, 2, 1, 2, 3}));
+  EXPECT_THROW(read_npz(folder.write("e.npz", zip_of_entries(entries)), true), UserError);
+}
+
+TEST(Npz, SplitsInsideTheArchive) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("a.npz", zip_of_entries(benchmark_entries()));
+  EXPECT_TRUE(npz_has_masks(path));
+  EXPECT_FALSE(npz_has_masks(folder.write("plain.npz", zip_of_entries(plain_entries()))));
+  const auto split = [](const std::filesystem::path& file, const std::string& protocol) {
+    Graph graph = read_npz(file, true);
+    read_npz_split(graph, file, protocol);
+    return std::vector<std::vector<int64_t>>{graph.train, graph.valid, graph.test};
+  };
+  using Parts = std::vector<std::vector<int64_t>>;
+  EXPECT_EQ(split(path, ""), (Parts{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(split(path, "0"), (Parts{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(split(path, "1"), (Parts{{2, 3}, {1}, {0}}));
+  EXPECT_NE(message_of<UserError>([&] { split(path, "2"); }).find("holds the splits 0 to 1"), std::string::npos);
+  EXPECT_THROW(split(path, "first"), UserError);
+  Entries entries = benchmark_entries();  // a column is a split, and one mask alone for the test
+  entries["train_masks"] = npy_of("|b1", "(4, 2)", bytes_of<uint8_t>({1, 0, 1, 0, 0, 1, 0, 1}));
+  entries["val_masks"] = npy_of("|b1", "(4, 2)", bytes_of<uint8_t>({0, 0, 0, 1, 1, 0, 0, 0}));
+  entries["test_masks"] = npy_of("|b1", "(4, 2)", bytes_of<uint8_t>({0, 1, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(split(folder.write("b.npz", zip_of_entries(entries)), "1"), (Parts{{2, 3}, {1}, {0}}));
+  entries["test_masks"] = npy_of("|b1", "(4,)", bytes_of<uint8_t>({0, 0, 0, 1}));
+  EXPECT_NE(message_of<UserError>([&] { split(folder.write("c.npz", zip_of_entries(entries)), "1"); }).find("2, 2 and 1 splits"),
+            std::string::npos);
+  entries["test_masks"] = npy_of("|b1", "(4, 2)", bytes_of<uint8_t>({1, 1, 0, 0, 0, 0, 1, 0}));
+  EXPECT_NE(message_of<UserError>([&] {
+              split(folder.write("d.npz", zip_of_entries(entries)), "0");
+            }).find("node 0 is in two parts"),
+            std::string::npos);
+}
+
 TEST(Npz, WhatDoesNotFitIsRefused) {
   const TemporaryFolder folder;
   const auto expect_refused = [&](const std::string& name, const std::string& content, const std::string& part) {

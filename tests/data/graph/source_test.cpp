@@ -144,6 +144,45 @@ TEST_F(GraphSource, OwnArchive) {
   expect_refused("data.graph is not set. Set it to your .npz file");
 }
 
+TEST_F(GraphSource, ASplitThatIsGivenCanBeDrawnInstead) {
+  const auto mask = [](std::vector<uint8_t> nodes) { return npy_of("|b1", "(10,)", bytes_of(nodes)); };
+  std::vector<std::pair<std::string, std::string>> arrays = {
+      {"edges.npy", npy_of("<i8", "(1, 2)", bytes_of<int64_t>({0, 1}))},
+      {"node_features.npy", npy_of("<f4", "(10, 1)", bytes_of<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}))},
+      {"node_labels.npy", npy_of("<i8", "(10,)", bytes_of<int64_t>({0, 1, 0, 1, 0, 1, 0, 1, 0, 1}))},
+      {"train_mask.npy", mask({1, 1, 0, 0, 0, 0, 0, 0, 0, 0})},
+      {"val_mask.npy", mask({0, 0, 1, 1, 0, 0, 0, 0, 0, 0})},
+      {"test_mask.npy", mask({0, 0, 0, 0, 1, 1, 1, 1, 1, 1})}};
+  data.source = "npz";
+  data.graph = folder.write("mine.npz", zip_of(arrays)).string();
+  EXPECT_EQ(load_graph(data, graph).train, (std::vector<int64_t>{0, 1}));
+  data.split.valid = data.split.test = 0.2;
+  expect_refused("data.split.draw = true draws another one");
+  data.split.draw = true;
+  const Graph drawn = load_graph(data, graph);
+  EXPECT_EQ(drawn.train.size(), 6u);
+  EXPECT_EQ(drawn.valid.size() + drawn.test.size(), 4u);
+  EXPECT_EQ(cached(), 2);
+}
+
+TEST_F(GraphSource, OneOfSeveralColumnsIsTheSplit) {
+  data.source = "graph";
+  data.edges = folder.write("edges.csv", "from,to\na,b\nb,c\nc,d\n").string();
+  data.features = folder.write("x.csv", "node,x\na,1\nb,2\nc,3\nd,4\n").string();
+  data.labels =
+      folder.write("y.csv", "node,label,split_0,split_1\na,0,train,test\nb,1,train,train\nc,0,valid,train\nd,1,test,val\n")
+          .string();
+  data.split.column = "split_1";
+  const Graph read = load_graph(data, graph);
+  EXPECT_EQ(read.train.size(), 2u);
+  EXPECT_EQ(read.node_name(read.test.at(0)), "a");
+  data.split.column.clear();
+  expect_refused("has a column 'split_0', which nothing uses");
+  data.split.column = "split_0";
+  data.labels = folder.write("z.csv", "node,label,split_0,age\na,0,train,31\nb,1,train,2\nc,0,valid,3\nd,1,test,4\n").string();
+  expect_refused("only further splits are left aside");
+}
+
 TEST_F(GraphSource, OwnLists) {
   data.source = "graph";
   data.edges = folder.write("edges.csv", "from,to\na,b\nb,c\nc,d\n").string();

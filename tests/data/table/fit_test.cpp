@@ -1,5 +1,6 @@
 #include "data/table/fit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,8 +46,9 @@ TEST(FitSchema, TypesCanBeGiven) {
   EXPECT_EQ(fit_cells({"1", "2", "3"}, given).columns[0].name, "anchor");
   given.types["x"] = "numeric";
   EXPECT_EQ(fit_cells({"0", "1", "0"}, given).fields[0].edges, (std::vector<double>{0, 1}));
-  EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "oops"}, given); }),
-                       {"data row 3", "column 'x'", "'oops' is not a number", "columns.x.missing"}));
+  EXPECT_TRUE(contains(error_of([&] { fit_cells({"0", "1", "oops", "oops", "oops"}, given); }),
+                       {"data row 3", "column 'x'", "'oops' is not a number", "3 of its 5 cells", "columns.x.missing"}));
+  EXPECT_EQ(fit_cells({"0", "1", "oops"}, given).columns[0].missing, 1);
   given.columns["x"].missing = {"oops"};
   const Schema schema = fit_cells({"0", "1", "oops"}, given);
   EXPECT_EQ(schema.columns[0].missing, 1);
@@ -74,8 +76,70 @@ TEST(FitSchema, UninformativeColumnsAreLeftOut) {
   given.types["x"] = "categorical";
   EXPECT_EQ(fit_cells(identifiers, given).fields[0].rows(), 32);
   identifiers[3] = identifiers[4];
-  EXPECT_EQ(fit_cells(identifiers).fields[0].vocabulary.size(), 29U);
+  EXPECT_EQ(fit_cells(identifiers).columns[0].name, "anchor");
+  identifiers[6] = identifiers[7];
+  EXPECT_EQ(fit_cells(identifiers).fields[0].vocabulary.size(), 28U);
   EXPECT_TRUE(contains(error_of([] { fit(table_of({"1", "1", "1"})); }), {"no input column is left"}));
+}
+
+TEST(FitSchema, NumbersThatNameRowsAreLeftOut) {
+  std::vector<std::string> numbers;
+  for (int i = 0; i < 30; ++i) numbers.push_back(std::to_string(1000 + (i * 7) % 30));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fit_cells(numbers).columns[0].name, "anchor");
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
+                       {"column 'x' is ignored: its 30 whole numbers are nearly all different", "data.types.x = \"numeric\""}));
+  Given given;
+  given.types["x"] = "numeric";
+  EXPECT_EQ(fit_cells(numbers, given).columns[0].type, ColumnType::numeric);
+}
+
+// Numbers with a few cells of another kind, and how the schema reads them.
+TEST(FitSchema, ABadCellIsMissingAndTheColumnStaysNumeric) {
+  std::vector<std::string> cells;
+  for (int i = 0; i < 40; ++i) cells.push_back(std::to_string(i / 4));
+  cells[7] = "24\"";
+  cells[9] = "unknown";
+  TextTable table({"x", "y"});
+  table.places.begin_file("houses.csv");
+  for (size_t i = 0; i < cells.size(); ++i) {
+    table.places.add(table.rows(), static_cast<int64_t>(i) + 2);
+    table.add_row({cells[i], i % 2 == 0 ? "a" : "b"});
+  }
+  testing::internal::CaptureStderr();
+  const Schema schema = fit(table);
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
+  EXPECT_EQ(schema.columns[0].missing, 2);
+  EXPECT_EQ(schema.columns[0].high, 9);
+  EXPECT_TRUE(contains(warnings, {"column 'x': 2 of 40 cells are not numbers and count as missing",
+                                  "the first is '24\"' in houses.csv: line 9", "columns.x.type = \"categorical\""}));
+}
+
+TEST(FitSchema, ADecimalCommaIsReadAndRemembered) {
+  const Schema schema = fit_cells({"1,5", "2,25", "1.000,5", "3", "4", "5,5", "6,5", "7,5", "8,5", "9,5", "0,5", "2,5"});
+  EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
+  EXPECT_EQ(schema.columns[0].notation, ',');
+  EXPECT_EQ(schema.columns[0].high, 1000.5);
+  EXPECT_EQ(Schema::from_json(schema.to_json()).columns[0].notation, ',');
+  nlohmann::json forged = schema.to_json();
+  forged["columns"][0]["decimal"] = ";";
+  EXPECT_TRUE(contains(error_of([&] { Schema::from_json(forged); }), {"'decimal' must be a point or a comma"}));
+}
+
+TEST(FitSchema, DatesAreDays) {
+  std::vector<std::string> cells;
+  for (int i = 0; i < 28; ++i) cells.push_back(fmt::format("2024-01-{:02}", i + 1));
+  cells.push_back("soon");
+  const Schema schema = fit_cells(cells);
+  EXPECT_EQ(schema.columns[0].type, ColumnType::numeric);
+  EXPECT_EQ(schema.columns[0].low, 19723);
+  EXPECT_EQ(schema.columns[0].high, 19750);
+  EXPECT_EQ(schema.columns[0].missing, 1);
+  EXPECT_EQ(Schema::from_json(schema.to_json()).columns[0].notation, 'd');
+  nlohmann::json forged = schema.to_json();
+  forged["columns"][0]["decimal"] = ",";
+  EXPECT_TRUE(contains(error_of([&] { Schema::from_json(forged); }), {"stands without 'decimal'"}));
 }
 
 TEST(FitSchema, OneValueAndMissingIsInformation) {
@@ -193,7 +257,7 @@ TEST(FitSchema, FieldNamesStayDifferent) {
 
 TEST(FitSchema, LooksAtTrainingRowsOnly) {
   TextTable table({"x", "y"});
-  for (int i = 0; i < 20; ++i) table.add_row({std::to_string(i), i % 2 == 0 ? "a" : "b"});
+  for (int i = 0; i < 20; ++i) table.add_row({std::to_string(i * i), i % 2 == 0 ? "a" : "b"});
   const std::string before = fit(table).to_json().dump();
   const std::vector<int64_t> training = all_rows(table);
   table.add_row({"not a number", ""});

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "data/table/fit_tools.h"
 
 namespace l0gm {
@@ -38,6 +39,24 @@ TEST(FitSchema, LabelsAreChecked) {
   table.add_row({"6", " ? "});
   EXPECT_TRUE(contains(error_of([&] { fit(table); }), {"data row 6", "label 'y' is missing"}));
   EXPECT_TRUE(contains(error_of([&] { check({5}); }), {"data row 6", "label 'y' is missing"}));
+}
+
+// Labels 0, step, 2 step, …, each in two rows.
+TextTable labelled(int classes, double step) {
+  TextTable table({"x", "y"});
+  for (int i = 0; i < 2 * classes; ++i) table.add_row({std::to_string(i % 5), shortest(step * (i % classes))});
+  return table;
+}
+
+TEST(FitSchema, AQuantityIsNoLabel) {
+  EXPECT_TRUE(contains(error_of([] { fit(labelled(1327, 1)); }), {"the label 'y' has 1,327 different numbers", "0 to 1326",
+                                                                  "data.label", "data.types.y = \"categorical\""}));
+  EXPECT_TRUE(contains(error_of([] { fit(labelled(21, 0.5)); }), {"21 different numbers"}));
+  EXPECT_EQ(fit(labelled(100, 1)).classes.size(), 100U);
+  EXPECT_EQ(fit(labelled(20, 0.5)).classes.size(), 20U);
+  Given given;
+  given.types["y"] = "categorical";
+  EXPECT_EQ(fit(labelled(101, 1), given).classes.size(), 101U);
 }
 
 }  // namespace

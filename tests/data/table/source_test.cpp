@@ -153,6 +153,42 @@ TEST_F(Source, WrongDelimiterShowsInTheLabelMessage) {
   DataOptions wanted = options("x;y\n1;0\n2;1\n");
   EXPECT_TRUE(contains(refusal(wanted), "column 'y' is not in")) << refusal(wanted);
   EXPECT_TRUE(contains(refusal(wanted), "it has: x;y"));
+  EXPECT_TRUE(contains(refusal(wanted), "separated by ';': set data.delimiter = \";\""));
+}
+
+TEST_F(Source, FilesWithoutAHeader) {
+  std::string rows = table(1000);
+  rows.erase(0, rows.find('\n') + 1);
+  DataOptions wanted = options(rows);
+  EXPECT_TRUE(contains(refusal(wanted), "line 1, looks like a row and not like a header: set data.header = false"))
+      << refusal(wanted);
+  wanted.header = false;
+  wanted.label = "column_3";
+  const TableDataset data = load_table(wanted, 0);
+  EXPECT_EQ(data.table.rows(), 1000);
+  EXPECT_EQ(data.table.names(), (std::vector<std::string>{"column_1", "column_2", "column_3"}));
+  EXPECT_EQ(data.table.cell(0, 0), "0");
+}
+
+TEST_F(Source, WeightsAreTakenOutOfTheTable) {
+  DataOptions wanted = options("w,x,y\n1,1,0\n0,2,1\n2.5,3,0\n1,4,1\n");
+  wanted.weight = "w";
+  wanted.split.valid = 0.25;
+  wanted.split.test = 0;
+  const TableDataset data = load_table(wanted, 0);
+  EXPECT_EQ(data.weights, (std::vector<double>{1, 0, 2.5, 1}));
+  EXPECT_EQ(data.table.names(), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(data.label, 1);
+  folder_.write("train.csv", "w,x,y\n1,1,0\n-1,2,1\n2.5,3,0\n1,4,1\n");
+  EXPECT_TRUE(contains(refusal(wanted), "line 3: the weight 'w' is '-1'")) << refusal(wanted);
+  wanted.weight = "y";
+  EXPECT_TRUE(contains(refusal(wanted), "data.weight and data.label are both 'y'"));
+}
+
+TEST_F(Source, MessagesNameFileAndLine) {
+  DataOptions wanted = options("part,x,y\ntrain,1,0\n\nvalid,2,1\nholdout,3,0\ntrain,4,1\n");
+  wanted.split.column = "part";
+  EXPECT_TRUE(contains(refusal(wanted), "train.csv: line 5: split column 'part' says 'holdout'")) << refusal(wanted);
 }
 
 TEST_F(Source, LabelMistakes) {

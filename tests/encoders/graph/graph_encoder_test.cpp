@@ -139,7 +139,11 @@ TEST(GraphEncoder, UnitsOfTheInputAreAttributes) {
   EXPECT_TRUE(encoder->gated_at_interface(gate_of(UnitKind::fine)));
   const auto grouped = encoder_of(shape_of(ConvolutionKind::gcn))->make_sites(gate_of(UnitKind::group, Attach::input));
   EXPECT_TRUE(at::equal(grouped[0]->index, at::tensor(std::vector<int64_t>{0, 0, 1, 2, 3}, torch::kInt64)));
-  EXPECT_TRUE(at::equal(grouped[0]->gate->cost(), at::tensor(std::vector<float>{2, 1, 1, 1})));
+  EXPECT_TRUE(at::equal(grouped[0]->gate->cost(), at::ones({4})));
+  GateOptions by_width = gate_of(UnitKind::group, Attach::input);
+  by_width.cost = UnitCost::memory;
+  const auto priced = encoder_of(shape_of(ConvolutionKind::gcn))->make_sites(by_width);
+  EXPECT_TRUE(at::equal(priced[0]->gate->cost(), at::tensor(std::vector<float>{2, 1, 1, 1})));
   EXPECT_EQ(grouped[0]->unit_name(1), "attribute block 1");
 }
 

@@ -139,6 +139,25 @@ TEST_F(TableRuns, TargetsAreMetExactly) {
   EXPECT_EQ(open_units(trained({"gate.target_active=1"}, "all")), 120);
 }
 
+// Nine columns, of which three have exact values beside their bins and so twice the width.
+TEST_F(TableRuns, ABudgetOfColumnsIsANumberOfColumns) {
+  std::string csv = "a,b,c,d,e,f,g,h,i,y\n";
+  for (int row = 0; row < 600; ++row) {
+    for (int column = 0; column < 9; ++column) {
+      const int value = row * (7 + 4 * column) % 601;
+      csv += (column < 3 ? std::to_string(value % 20) : std::to_string(value) + ".5") + ",";
+    }
+    csv += row % 3 == 0 ? "yes\n" : "no\n";
+  }
+  TableRun run = trained({"data.source=csv", "data.train=" + folder_.write("nine.csv", csv).string(), "data.label=y",
+                          "gate.unit=group", "gate.target_active=.34"});
+  EXPECT_EQ(run.table.schema.fields.size(), 12u);
+  EXPECT_EQ(run.model->sites()[0]->gate->units(), 9);
+  EXPECT_EQ(open_units(run), 3);
+  EXPECT_EQ(run.inputs(Split::test)->open.size(), 3u);
+  EXPECT_EQ(run.gates(Split::test).units_are, "columns");
+}
+
 TEST_F(TableRuns, StaticMasksKeepTheirSize) {
   for (const char* by : {"gradient", "magnitude", "random"}) {
     TableRun run = trained({"gate.logits=static", "gate.target_active=0.25", std::string("gate.static_by=") + by}, by);
