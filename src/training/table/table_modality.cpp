@@ -27,6 +27,18 @@ TableModelOptions options_of(const Config& config) {
   return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced};
 }
 
+// A budget of columns is one of columns: statistics of pairs would be inputs beside them.
+bool units_are_columns(const Config& config) {
+  return config.gate.unit == UnitKind::group || (config.model.name == "linear" && config.gate.unit != UnitKind::none);
+}
+
+// Nothing reads statistics where there is neither a linear nor a deep branch.
+TableOptions statistics_for(const Config& config) {
+  TableOptions options = config.table;
+  if (options.statistics == Statistics::automatic && config.model.name == "cin") options.statistics = Statistics::none;
+  return options;
+}
+
 // What is known of a made table, the same for any number of rows.
 DataReport truth_of(const TableDataset& data) {
   if (data.planted.empty()) return {};
@@ -62,7 +74,7 @@ std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& confi
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
   table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
-  fit_statistics(schema, table.train, config.table);
+  fit_statistics(schema, table.train, statistics_for(config), &data.table, !units_are_columns(config));
   record->counts = count_fields(table.train, schema);
   record->dataset = data.name;
   record->files = data.files;

@@ -1,0 +1,29 @@
+#include "data/table/statistic_gain.h"
+
+#include <cmath>
+
+namespace l0gm {
+
+Gain gain_of(const FoldedLabels& labels, const Groups& groups, double smoothing) {
+  double sum = 0, squares = 0;
+  count_keys(labels, groups, [&](size_t, const KeyCounts& counts) {
+    for (size_t fold = 0; fold < statistic_folds; ++fold) {
+      if (counts.rows[fold] == 0) continue;
+      const double others = static_cast<double>(counts.all_rows - counts.rows[fold]) + smoothing;
+      for (size_t c = 0; c < labels.classes; ++c) {
+        const int64_t here = counts.of_class[fold * labels.classes + c];
+        const double prior = here == 0 ? 0 : labels.outside[fold].prior(c);
+        if (!(prior > 0)) continue;  // all rows of the class are in this fold: nothing is known of it outside
+        const double of_class = static_cast<double>(counts.all_of_class[c] - here) + smoothing * prior;
+        const double gain = std::log(of_class / others / prior);
+        sum += static_cast<double>(here) * gain;
+        squares += static_cast<double>(here) * gain * gain;
+      }
+    }
+  });
+  const auto rows = static_cast<double>(labels.rows());
+  const double mean = sum / rows;
+  return {mean, std::sqrt(std::max(0.0, squares / rows - mean * mean) / rows)};
+}
+
+}  // namespace l0gm
