@@ -150,14 +150,16 @@ torch::Tensor balanced_weights(const std::vector<int64_t>& class_rows) {
   return at::tensor(weights, torch::kFloat64);
 }
 
-bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
+bool train(const Modalities& modalities, const Config& given, const std::filesystem::path& out, bool resume,
            const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
+  Config config = given;
   const auto start = std::chrono::steady_clock::now();
   if (!resume) RunFolder::require_free(out);  // before any work
   const Modality& modality = modality_of(modalities, config.data);
   modality.check(config, machine);
   const std::shared_ptr<Dataset> dataset = modality.load(config);
   const std::unique_ptr<Record> record = modality.fit(*dataset, config);
+  modality.settle(config, *record);
   Predictions soft;
   if (!config.distill.from.empty()) {
     try {

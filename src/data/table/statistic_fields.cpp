@@ -40,7 +40,7 @@ void add_statistic_fields(Schema& schema, const std::vector<ChosenStatistic>& ch
     const int64_t statistic = std::ssize(schema.statistics);
     schema.statistics.push_back({choice.first, choice.second, {}, {}, {}});
     std::string key = name_of(schema, choice.first);
-    if (!choice.second.empty()) key += " x " + name_of(schema, choice.second);
+    if (!choice.second.empty()) key = fmt::format("{} x {}", key, name_of(schema, choice.second));
     const auto add = [&](std::string name, int64_t of_class, double deviation) {
       while (!names.insert(name).second) name += '\'';  // a column may itself be called "a x b"
       Field field;
@@ -53,10 +53,10 @@ void add_statistic_fields(Schema& schema, const std::vector<ChosenStatistic>& ch
       schema.fields.push_back(std::move(field));
     };
     for (const int64_t c : classes) {
-      add(schema.classes.size() == 2 ? key + ": odds" : key + ": odds of " + schema.classes[static_cast<size_t>(c)], c,
-          choice.odds_deviation);
+      const std::string of = schema.classes.size() == 2 ? "" : fmt::format(" of {}", schema.classes[static_cast<size_t>(c)]);
+      add(fmt::format("{}: odds{}", key, of), c, choice.odds_deviation);
     }
-    if (choice.with_rows) add(key + ": rows", -1, 1);
+    if (choice.with_rows) add(fmt::format("{}: rows", key), -1, 1);
   }
 }
 

@@ -23,7 +23,8 @@ Gain gain_of(const FoldedLabels& labels, const Groups& groups, double smoothing)
   });
   const auto rows = static_cast<double>(labels.rows());
   const double mean = sum / rows;
-  return {mean, std::sqrt(std::max(0.0, squares / rows - mean * mean) / rows)};
+  // Twice the variance of independent rows: each two rows of a key count each other's label.
+  return {mean, std::sqrt(2 * std::max(0.0, squares / rows - mean * mean) / rows)};
 }
 
 }  // namespace l0gm

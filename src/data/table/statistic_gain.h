@@ -8,7 +8,7 @@ namespace l0gm {
 // among the other folds' rows of its key) - log(the class's share of the other folds' rows). A key of many values does not win by
 // overfitting. The same bits in any order of rows.
 struct Gain {
-  double mean = 0, error = 0;  // error: the mean's standard error
+  double mean = 0, error = 0;  // error: the mean's standard error where the key tells nothing; rows of a key use each other's labels
   bool beyond_noise() const { return mean > 3 * error; }
 };
 Gain gain_of(const FoldedLabels& labels, const Groups& groups, double smoothing);

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "base/csv.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "data/catalogue.h"
 #include "data/table/fit.h"
@@ -17,6 +20,7 @@
 #include "l0gm/error.h"
 #include "model/table_model.h"
 #include "training/table/table_run.h"
+#include "training/table/table_settings.h"
 #include "training/table/table_task.h"
 
 namespace l0gm {
@@ -54,6 +58,28 @@ DataReport truth_of(const TableDataset& data) {
 bool TableModality::reads(const DataOptions& data) const { return data.text.empty() && is_catalogued(data.source, name()); }
 
 std::vector<std::string> TableModality::models() const { return table_model_names(); }
+
+void TableModality::settle(Config& config, const Record& record) const {
+  const std::vector<int64_t>& class_rows = record.rows_of_classes();
+  const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}),
+                         std::ssize(dynamic_cast<const TableRecord&>(record).schema.columns), std::ssize(class_rows)};
+  const auto is_open = [&](std::string_view key) {
+    return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
+  };
+  OptionList options = OptionList::of(config);
+  std::vector<std::string> chosen;
+  const int64_t named_epochs = is_open("train.epochs") ? 0 : config.train.epochs;
+  for (const auto& [key, value] : table_settings(facts, config.train.quality, named_epochs)) {
+    if (!is_open(key)) continue;
+    options.set(fmt::format("{}={}", key, value));
+    chosen.push_back(fmt::format("{} = {}", key, value));
+  }
+  if (chosen.empty()) return;
+  log_info(fmt::format("for {} training rows, {} columns and {} classes: {}", with_thousands(facts.rows), facts.columns,
+                       facts.classes, join(chosen, ", ")));
+}
+
+std::vector<std::string> TableModality::resolved_defaults() const { return describe_table_settings(); }
 
 std::shared_ptr<Dataset> TableModality::load(const Config& config) const {
   auto dataset = std::make_shared<TableData>(load_table(config.data, config.train.seed));
