@@ -19,6 +19,7 @@ struct TableDataset {
   double bayes_auc = 0;                     // made data: what the best possible model scores; else 0
   std::vector<FileStamp> files;
   double bayes_nll = 0;  // made data: as bayes_auc, where it is known; else 0
+  std::string about;     // made data that differ from draw to draw: what was drawn, as JSON; else empty
 };
 
 }  // namespace l0gm

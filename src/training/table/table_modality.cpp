@@ -46,10 +46,19 @@ TableOptions statistics_for(const Config& config) {
 // What is known of a made table, the same for any number of rows.
 DataReport truth_of(const TableDataset& data) {
   if (data.planted.empty()) return {};
-  DataReport report{{{"planted", data.planted}, {"bayes_auc", data.bayes_auc}}, ""};
-  if (data.bayes_nll > 0) report.json["bayes_nll"] = data.bayes_nll;
-  const std::string loss = data.bayes_nll > 0 ? fmt::format(", the best possible NLL {:.4f}", data.bayes_nll) : "";
-  report.text = fmt::format("informative: {}; the best possible AUC is {:.4f}{}", join(data.planted, ", "), data.bayes_auc, loss);
+  DataReport report{{{"planted", data.planted}}, ""};
+  std::vector<std::string> scores;
+  const auto add = [&](const char* key, const char* name, double score) {
+    if (score <= 0) return;
+    report.json[key] = score;
+    scores.push_back(fmt::format("the best possible {} {}{:.4f}", name, scores.empty() ? "is " : "", score));
+  };
+  add("bayes_auc", "AUC", data.bayes_auc);
+  add("bayes_nll", "NLL", data.bayes_nll);
+  report.text = fmt::format("informative: {}; {}", join(data.planted, ", "), join(scores, ", "));
+  if (data.about.empty()) return report;
+  report.json["draw"] = nlohmann::json::parse(data.about);
+  report.text += "; drawn: " + data.about;
   return report;
 }
 
