@@ -3,7 +3,7 @@
 
 Usage: bench/suite.py [--tables adult,houses,messy,planted,varied] [--draws 10] [--first-draw 100] [--seeds 3] [--quality good]
                       [--methods dense,gate,lightgbm,catboost,xgboost] [--most-rows N] [--jobs 1] [--device cpu] [--out runs/suite]
-                      [--set key=value ...] [--program build/release/l0gm] [--peers .venv-peers/bin/python]
+                      [--set key=value ...] [--l0gm build/release/l0gm] [--peers .venv-peers/bin/python]
 Prints one Markdown table: NLL / AUC / accuracy / seconds of each method on the test rows of each table, mean over seeds; then mean rank by NLL
 and mean NLL relative to the best method of each table. Nothing is set but the gate: our lines are what a stranger gets. Finished runs are kept
 and skipped as long as configuration and settings are the same (remove the folder after a change of the program). Draws below 100 are for tuning,
@@ -97,8 +97,8 @@ def peer(runs: Runs, task: Task, method: str) -> list[dict]:
             subprocess.run([str(runs.peers), str(ROOT / "peers" / "train.py"), method, str(export(runs, task, seed)), "--out", str(folder),
                             "--seed", str(seed), "--threads", "2"], check=True, stdout=sys.stderr)
         summary = json.loads((folder / "summary.json").read_text())
-        results.append({"test": runs.l0gm("eval", str(folder)), "seconds": summary["seconds"]})
-        print(f"{task.name} {method} seed {seed}: NLL {results[-1]['test']['nll']:.4f}, {summary['seconds']:.0f} s", file=sys.stderr)
+        results.append({"test": runs.l0gm("eval", str(folder)), "seconds": summary["train_seconds"]})
+        print(f"{task.name} {method} seed {seed}: NLL {results[-1]['test']['nll']:.4f}, {summary['train_seconds']:.0f} s", file=sys.stderr)
     return results
 
 
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "suite")
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "l0gm")
+    parser.add_argument("--l0gm", dest="program", type=Path, default=ROOT / "build" / "release" / "l0gm")
     parser.add_argument("--peers", type=Path, default=PEERS)
     arguments = parser.parse_args()
     runs = Runs(arguments.program, arguments.out, arguments.jobs, arguments.device, peers=arguments.peers)
