@@ -175,6 +175,7 @@ DataReport TableModality::make_data(const Config& config, const std::filesystem:
 }
 
 DataReport TableModality::known_truth(const Config& config) const {
+  if (config.data.source == "varied-table") return {};  // another for each seed
   Config small = config;
   small.data.rows = 100;
   return truth_of(load_table(small.data, 0));
