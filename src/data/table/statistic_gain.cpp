@@ -1,8 +1,19 @@
 #include "data/table/statistic_gain.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace l0gm {
+namespace {
+
+constexpr double least_gain = 1e-6;  // nats: less is rounding
+
+}  // namespace
+
+bool Gain::beyond_noise(size_t candidates) const {
+  const double errors = std::max(3.0, std::sqrt(2 * std::log(static_cast<double>(candidates))));
+  return mean > std::max(least_gain, errors * error);
+}
 
 Gain gain_of(const FoldedLabels& labels, const Groups& groups, double smoothing) {
   double sum = 0, squares = 0;

@@ -9,7 +9,8 @@ namespace l0gm {
 // overfitting. The same bits in any order of rows.
 struct Gain {
   double mean = 0, error = 0;  // error: the mean's standard error where the key tells nothing; rows of a key use each other's labels
-  bool beyond_noise() const { return mean > 3 * error; }
+  // `candidates`: of how many this is one; the best of many that tell nothing lies further out.
+  bool beyond_noise(size_t candidates = 1) const;
 };
 Gain gain_of(const FoldedLabels& labels, const Groups& groups, double smoothing);
 

@@ -156,7 +156,7 @@ void Ranking::add_pairs() {
 std::vector<Candidate> Ranking::best() const {
   std::vector<Candidate> kept;
   std::copy_if(candidates_.begin(), candidates_.end(), std::back_inserter(kept),
-               [](const Candidate& candidate) { return candidate.gain.beyond_noise(); });
+               [&](const Candidate& candidate) { return candidate.gain.beyond_noise(candidates_.size()); });
   std::stable_sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.gain.mean > b.gain.mean; });
   // Equal to the last bit: keys that map one to one, as those of a copied column.
   const auto same = [](const Candidate& a, const Candidate& b) { return a.gain.mean == b.gain.mean && a.gain.error == b.gain.error; };

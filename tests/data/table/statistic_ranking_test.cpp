@@ -60,7 +60,7 @@ Made board(int64_t count) {
     const double x = random.uniform() * 8, y = random.uniform() * 8;
     const auto colour = random.below(3);
     const bool dark = (static_cast<int>(x) + static_cast<int>(y)) % 2 == 1;
-    const bool yes = random.uniform() < (dark ? 0.8 : 0.2) + (colour == 0 ? 0.15 : 0.0);
+    const bool yes = random.uniform() < (dark ? 0.8 : 0.2) + (colour == 0 ? 0.3 : 0.0);
     return std::vector<std::string>{fmt::format("{:.4f}", x), fmt::format("{:.4f}", y), fmt::format("c{}", colour),
                                     number(random), yes ? "yes" : "no"};
   });
@@ -252,7 +252,14 @@ TEST(StatisticGain, IsTheOutOfFoldLogLossSaved) {
   }
   EXPECT_NEAR(gain.mean, sum / 300, 1e-12);
   EXPECT_NEAR(gain.error, std::sqrt(2 * (squares / 300 - gain.mean * gain.mean) / 300), 1e-12);
-  EXPECT_TRUE(gain.beyond_noise());
+}
+
+TEST(StatisticGain, NoiseReachesFurtherAmongMany) {
+  EXPECT_TRUE((Gain{0.031, 0.01}.beyond_noise()));
+  EXPECT_FALSE((Gain{0.029, 0.01}.beyond_noise()));
+  EXPECT_FALSE((Gain{0.031, 0.01}.beyond_noise(10'000)));
+  EXPECT_TRUE((Gain{0.044, 0.01}.beyond_noise(10'000)));
+  EXPECT_FALSE((Gain{1e-12, 0}.beyond_noise()));  // rounding: a column of one value
 }
 
 }  // namespace
