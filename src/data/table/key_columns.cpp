@@ -47,14 +47,18 @@ KeyColumn codes_of_cut(const std::vector<double>& edges, const std::vector<doubl
   return result;
 }
 
-std::vector<double> cut_edges(std::vector<double> numbers, int64_t ranges) {
+std::vector<double> sorted_finite(std::vector<double> numbers) {
   std::erase_if(numbers, [](double number) { return !std::isfinite(number); });
   std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::vector<double> cut_edges(const std::vector<double>& sorted, int64_t ranges) {
   std::vector<double> edges;
-  std::unique_copy(numbers.begin(), numbers.end(), std::back_inserter(edges));
+  std::unique_copy(sorted.begin(), sorted.end(), std::back_inserter(edges));
   if (edges.size() < 2) return {};
   if (std::ssize(edges) > ranges) {
-    edges = quantile_edges(numbers, ranges);
+    edges = quantile_edges(sorted, ranges);
     edges.pop_back();  // the largest number: its range ends there
   }
   edges.erase(edges.begin());  // the smallest number: nothing is below

@@ -51,7 +51,9 @@ class Ranking {
 
  private:
   void fit_column(KeyedColumn& keyed, int64_t lookup_field) const;
-  std::vector<KeyColumn> codes_of(const KeyedColumn& keyed) const;
+  // `numbers`: of a numeric column.
+  std::vector<KeyColumn> codes_of(const KeyedColumn& keyed, const std::vector<double>& numbers) const;
+  std::vector<double> numbers_of(const KeyedColumn& keyed) const;  // none unless it is numeric
   std::vector<size_t> columns_to_pair() const;
   int64_t lookups_of_pair() const;
 
@@ -64,26 +66,31 @@ class Ranking {
   std::vector<Candidate> candidates_;
 };
 
-std::vector<KeyColumn> Ranking::codes_of(const KeyedColumn& keyed) const {
-  std::vector<KeyColumn> codes;
+std::vector<double> Ranking::numbers_of(const KeyedColumn& keyed) const {
+  const bool numeric = schema_.columns[static_cast<size_t>(keyed.column)].type == ColumnType::numeric;
+  return numeric ? columns_.numbers(keyed.column) : std::vector<double>{};
+}
+
+std::vector<KeyColumn> Ranking::codes_of(const KeyedColumn& keyed, const std::vector<double>& numbers) const {
   if (keyed.keys[0].field >= 0) return {columns_.of(keyed.keys[0].field)};
-  const std::vector<double> numbers = columns_.numbers(keyed.column);
+  std::vector<KeyColumn> codes;
   for (const Key& key : keyed.keys) codes.push_back(codes_of_cut(key.edges, numbers));
   return codes;
 }
 
 void Ranking::fit_column(KeyedColumn& keyed, int64_t lookup_field) const {
-  if (schema_.columns[static_cast<size_t>(keyed.column)].type != ColumnType::numeric) {
+  const std::vector<double> numbers = numbers_of(keyed);
+  if (numbers.empty()) {
     keyed.keys.push_back({lookup_field, {}});
   } else {
-    const std::vector<double> numbers = columns_.numbers(keyed.column);
+    const std::vector<double> sorted = sorted_finite(numbers);
     for (const int64_t ranges : resolutions) {
-      std::vector<double> edges = cut_edges(numbers, ranges);
+      std::vector<double> edges = cut_edges(sorted, ranges);
       const bool is_new = keyed.keys.empty() || keyed.keys.back().edges != edges;
       if (is_new) keyed.keys.push_back({-1, std::move(edges)});
     }
   }
-  for (const KeyColumn& codes : codes_of(keyed)) {
+  for (const KeyColumn& codes : codes_of(keyed, numbers)) {
     const Groups groups = group_rows(codes, nullptr);
     keyed.gains.push_back(gain_of(labels_, groups, smoothing_));
     keyed.values = std::ssize(groups.keys);
@@ -134,7 +141,9 @@ std::vector<size_t> Ranking::columns_to_pair() const {
 void Ranking::add_pairs() {
   const std::vector<size_t> paired = columns_to_pair();
   std::vector<std::vector<KeyColumn>> codes(paired.size());
-  for_each_at_once(rows_.rows(), std::ssize(paired), [&](size_t i) { codes[i] = codes_of(keyed_[paired[i]]); });
+  for_each_at_once(rows_.rows(), std::ssize(paired), [&](size_t i) {
+    codes[i] = codes_of(keyed_[paired[i]], numbers_of(keyed_[paired[i]]));
+  });
   std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < paired.size(); ++i) {
     for (size_t j = i + 1; j < paired.size(); ++j) pairs.emplace_back(i, j);
