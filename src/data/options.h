@@ -43,7 +43,8 @@ struct DataOptions {
       "texts, "
       "`graph`, `ogb`, `npz` for a graph");
     v("protocol", protocol,
-      "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; varied-table `drawn` or `sized`; `ogb`, `npz`: the "
+      "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; varied-table `drawn` "
+      "or `sized`; `ogb`, `npz`: the "
       "folder "
       "below split/, where there are several");
     v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache");

@@ -205,7 +205,8 @@ TEST_F(Trainers, BatchesFollowFromEpochAndIndexAlone) {
   EXPECT_EQ(std::get<0>(at::unique_consecutive(sorted)).size(0), 360);  // every row once
 }
 
-// A run so long that the weights know the training rows by heart before the gates are fixed: the result must not start from there.
+// A run so long that the weights know the training rows by heart before the gates are fixed: the result must not start from
+// there.
 TEST_F(Trainers, WeightsThatOverfittedBeforeGatesAreFixedAreLeftBehind) {
   prepare({"gate.target_active=0.5", "train.epochs=80", "train.lr=0.02", "train.weight_decay=0", "model.dropout=0",
            "model.interface_dropout=0", "model.hidden=64", "train.patience=0", "table.statistics=none"});

@@ -147,7 +147,7 @@ std::vector<std::string> VariedDraw::informative() const {
 }
 
 nlohmann::json VariedDraw::to_json() const {
-  nlohmann::json json = {{"rows", rows},           {"columns", columns.size()}, {"classes", classes},
+  nlohmann::json json = {{"rows", rows},           {"columns", columns.size()},  {"classes", classes},
                          {"imbalance", imbalance}, {"label_noise", label_noise}, {"strength", strength}};
   for (size_t kind = 0; kind < column_kinds.size(); ++kind) {
     const auto is = [&](const VariedColumn& column) { return static_cast<size_t>(column.kind) == kind; };

@@ -38,8 +38,8 @@ KeyColumn codes_of_cut(const std::vector<double>& edges, const std::vector<doubl
 
 // The numbers without those that are missing or infinite, ascending.
 std::vector<double> sorted_finite(std::vector<double> numbers);
-// The edges of a cut into at most `ranges` ranges of about equally many of the sorted numbers; with no more different numbers than
-// that, each has a range of its own. Empty if fewer than two differ.
+// The edges of a cut into at most `ranges` ranges of about equally many of the sorted numbers; with no more different numbers
+// than that, each has a range of its own. Empty if fewer than two differ.
 std::vector<double> cut_edges(const std::vector<double>& sorted, int64_t ranges);
 
 }  // namespace l0gm

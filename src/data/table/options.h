@@ -63,7 +63,8 @@ struct TableOptions {  // table.*
       at_least(0));
     v("max_categories", max_categories, "a column with more kept categories than this is hashed into so many rows", at_least(1));
     v("statistics", statistics,
-      "out-of-fold target statistics as further inputs. `auto`: of columns and pairs, numeric ones cut at several resolutions, as "
+      "out-of-fold target statistics as further inputs. `auto`: of columns and pairs, numeric ones cut at several resolutions, "
+      "as "
       "many as tell something of the label beyond noise on training folds, and none where none does (with `gate.unit = group` of "
       "columns only); `columns`, `pairs`: of each column with categories or exact values, or also of their pairs");
     v("max_statistics", max_statistics,

@@ -13,8 +13,8 @@ struct ChosenKey {
 };
 
 // One key for each column that has a categorical, exact or hashed field (the first such field), but for one whose values map one
-// to one to an earlier column's; with Statistics::pairs also of pairs of these columns: of the most informative ones (gain_of), as
-// many columns as `max_pairs` allows.
+// to one to an earlier column's; with Statistics::pairs also of pairs of these columns: of the most informative ones (gain_of),
+// as many columns as `max_pairs` allows.
 std::vector<ChosenKey> choose_keys(const Schema& schema, const EncodedTable& rows, const KeyColumns& columns,
                                    const TableOptions& options);
 

@@ -8,7 +8,8 @@ namespace l0gm {
 // among the other folds' rows of its key) - log(the class's share of the other folds' rows). A key of many values does not win by
 // overfitting. The same bits in any order of rows.
 struct Gain {
-  double mean = 0, error = 0;  // error: the mean's standard error where the key tells nothing; rows of a key use each other's labels
+  double mean = 0,
+         error = 0;  // error: the mean's standard error where the key tells nothing; rows of a key use each other's labels
   // `candidates`: of how many this is one; the best of many that tell nothing lies further out.
   bool beyond_noise(size_t candidates = 1) const;
 };

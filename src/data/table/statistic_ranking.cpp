@@ -27,7 +27,8 @@ struct KeyedColumn {
   std::vector<Gain> gains;  // of each alone
   int64_t values = 0;       // different codes at the finest resolution that training rows have
   double best() const {
-    return std::accumulate(gains.begin(), gains.end(), -1e300, [](double most, const Gain& gain) { return std::max(most, gain.mean); });
+    return std::accumulate(gains.begin(), gains.end(), -1e300,
+                           [](double most, const Gain& gain) { return std::max(most, gain.mean); });
   }
 };
 
@@ -141,9 +142,8 @@ std::vector<size_t> Ranking::columns_to_pair() const {
 void Ranking::add_pairs() {
   const std::vector<size_t> paired = columns_to_pair();
   std::vector<std::vector<KeyColumn>> codes(paired.size());
-  for_each_at_once(rows_.rows(), std::ssize(paired), [&](size_t i) {
-    codes[i] = codes_of(keyed_[paired[i]], numbers_of(keyed_[paired[i]]));
-  });
+  for_each_at_once(rows_.rows(), std::ssize(paired),
+                   [&](size_t i) { codes[i] = codes_of(keyed_[paired[i]], numbers_of(keyed_[paired[i]])); });
   std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < paired.size(); ++i) {
     for (size_t j = i + 1; j < paired.size(); ++j) pairs.emplace_back(i, j);
@@ -168,7 +168,9 @@ std::vector<Candidate> Ranking::best() const {
                [&](const Candidate& candidate) { return candidate.gain.beyond_noise(candidates_.size()); });
   std::stable_sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.gain.mean > b.gain.mean; });
   // Equal to the last bit: keys that map one to one, as those of a copied column.
-  const auto same = [](const Candidate& a, const Candidate& b) { return a.gain.mean == b.gain.mean && a.gain.error == b.gain.error; };
+  const auto same = [](const Candidate& a, const Candidate& b) {
+    return a.gain.mean == b.gain.mean && a.gain.error == b.gain.error;
+  };
   kept.erase(std::unique(kept.begin(), kept.end(), same), kept.end());
   return kept;
 }

@@ -54,8 +54,7 @@ RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes
   if (schema.cuts.empty()) return;
   if (std::ssize(schema.cuts) > most_cuts) throw std::logic_error("RowEncoder: more cuts than are allowed");
   cuts.resize(number_columns.size());
-  for (size_t i = 0; i < schema.cuts.size(); ++i)
-    cuts[index_in_kind[static_cast<size_t>(schema.cuts[i].column)]].push_back(i);
+  for (size_t i = 0; i < schema.cuts.size(); ++i) cuts[index_in_kind[static_cast<size_t>(schema.cuts[i].column)]].push_back(i);
 }
 
 void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields) {

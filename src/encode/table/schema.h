@@ -63,7 +63,7 @@ struct Cut {
 
 // What a statistic's key is read from: the code of a field, or of a cut.
 struct KeyPart {
-  int64_t field = -1, cut = -1;  // one of them, or none
+  int64_t field = -1, cut = -1;                        // one of them, or none
   KeyPart(int64_t of_field = -1) : field(of_field) {}  // NOLINT(google-explicit-constructor): a field is the usual part
   static KeyPart of_cut(int64_t cut) {
     KeyPart part;
@@ -103,8 +103,8 @@ struct Schema {
   std::vector<int64_t> class_rows;         // training rows of each class
   std::vector<std::string> missing_marks;  // cells (trimmed) that mean missing
 
-  int64_t code_slots() const;   // codes of one encoded row: one per field, more for `multi`, none for statistics
-  int64_t slope_slots() const;  // slopes of one encoded row: the same and one per statistic field, at the end
+  int64_t code_slots() const;                    // codes of one encoded row: one per field, more for `multi`, none for statistics
+  int64_t slope_slots() const;                   // slopes of one encoded row: the same and one per statistic field, at the end
   int64_t rows_of(const KeyPart& part) const;    // number of codes
   int64_t column_of(const KeyPart& part) const;  // index into columns
   int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }

@@ -73,7 +73,8 @@ float standardised(const Field& field, double value);
 class StatisticEncoder {
  public:
   explicit StatisticEncoder(const Schema& schema);
-  // `slopes`: those of the row, from its first slot on. `cut_codes`: by cut; without them statistics with a cut are left as they are.
+  // `slopes`: those of the row, from its first slot on. `cut_codes`: by cut; without them statistics with a cut are left as they
+  // are.
   void encode(const int32_t* codes, float* slopes, const int32_t* cut_codes = nullptr) const;
 
  private:

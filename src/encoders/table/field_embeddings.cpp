@@ -62,8 +62,8 @@ FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCo
     const int64_t second = schema.column_of(statistic->second);
     const auto [found, is_new] = pairs.try_emplace({field.column, second}, std::ssize(source_names_));
     if (is_new) {
-      source_names_.push_back(fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)],
-                                          source_names_[static_cast<size_t>(second)]));
+      source_names_.push_back(
+          fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)], source_names_[static_cast<size_t>(second)]));
     }
     source_of_field_.push_back(found->second);
   }

@@ -42,13 +42,15 @@ std::vector<TableSetting> table_settings(const TableFacts& facts, Quality qualit
 }
 
 std::vector<std::string> describe_table_settings() {
-  return {"| `train.batch` | a sixtieth of the training rows, from `32` to `256`; beyond 250,000 rows a thousandth, to `4096`; a power of two |",
-          "| `train.epochs` | `30` from 4,000 to 100,000 training rows; fewer rows: more, to `90` for 450; more rows: 3,000,000 rows "
-          "altogether, at least `4`. `fast`: 0.4 times as many, `best`: twice |",
-          "| `train.patience` | a third of `train.epochs`, at least `5` |",
-          "| `train.lr` | `0.002` |",
-          "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
-          "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |"};
+  return {
+      "| `train.batch` | a sixtieth of the training rows, from `32` to `256`; beyond 250,000 rows a thousandth, to `4096`; a "
+      "power of two |",
+      "| `train.epochs` | `30` from 4,000 to 100,000 training rows; fewer rows: more, to `90` for 450; more rows: 3,000,000 rows "
+      "altogether, at least `4`. `fast`: 0.4 times as many, `best`: twice |",
+      "| `train.patience` | a third of `train.epochs`, at least `5` |",
+      "| `train.lr` | `0.002` |",
+      "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
+      "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |"};
 }
 
 }  // namespace l0gm

@@ -50,7 +50,8 @@ TEST(VariedDraw, SeedsCoverWhatTablesAreLike) {
 }
 
 TEST(VariedTable, ARowDependsOnSeedAndNumberOnly) {
-  const VariedTable a = make_varied(3, 300), again = make_varied(3, 300), longer = make_varied(3, 600), other = make_varied(4, 300);
+  const VariedTable a = make_varied(3, 300), again = make_varied(3, 300), longer = make_varied(3, 600),
+                    other = make_varied(4, 300);
   EXPECT_EQ(a.probabilities, again.probabilities);
   for (int64_t c = 0; c < a.dataset.table.columns(); ++c) {
     EXPECT_EQ(a.dataset.table.cell(17, c), again.dataset.table.cell(17, c));

@@ -35,13 +35,15 @@ TEST(CutEdges, ManyNumbersAreCutIntoEqualRanges) {
     std::vector<int64_t> rows(static_cast<size_t>(ranges + 1), 0);
     for (const int32_t code : codes_of_cut(edges, numbers).codes) ++rows[static_cast<size_t>(code)];
     EXPECT_EQ(rows[0], 0);
-    for (int64_t r = 1; r <= ranges; ++r) EXPECT_NEAR(static_cast<double>(rows[static_cast<size_t>(r)]), 6000.0 / static_cast<double>(ranges), 2);
+    for (int64_t r = 1; r <= ranges; ++r)
+      EXPECT_NEAR(static_cast<double>(rows[static_cast<size_t>(r)]), 6000.0 / static_cast<double>(ranges), 2);
   }
 }
 
 TEST(KeyColumns, ReadFieldsAndCutsByRow) {
   TextTable texts({"age", "colour", "y"});
-  for (const auto& [age, colour, y] : {std::array{"10", "red", "a"}, {"?", "blue", "b"}, {"30.5", "red", "a"}, {"20", "blue", "b"}})
+  for (const auto& [age, colour, y] :
+       {std::array{"10", "red", "a"}, {"?", "blue", "b"}, {"30.5", "red", "a"}, {"20", "blue", "b"}})
     texts.add_row({age, colour, y});
   const std::vector<int64_t> order = {3, 0, 1, 2};
   Schema schema = fit_schema(texts, 2, order, {}, {}, {});

@@ -105,7 +105,8 @@ TEST(StatisticRanking, RandomLabelsDoNotLeakIntoTrainingRows) {
   const KeyColumns columns(made.schema, made.rows, &made.texts);
   std::vector<ChosenStatistic> chosen;
   for (const int64_t ranges : {12, 48, 150}) {
-    for (const int64_t column : {0, 1}) made.schema.cuts.push_back({column, cut_edges(sorted_finite(columns.numbers(column)), ranges)});
+    for (const int64_t column : {0, 1})
+      made.schema.cuts.push_back({column, cut_edges(sorted_finite(columns.numbers(column)), ranges)});
     const int64_t last = std::ssize(made.schema.cuts) - 1;
     chosen.push_back({KeyPart::of_cut(last), {}});
     chosen.push_back({KeyPart::of_cut(last - 1), KeyPart::of_cut(last)});

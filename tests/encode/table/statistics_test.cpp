@@ -111,7 +111,8 @@ TEST(StatisticFormula, LogOddsAgainstThePriorAndLogOfRows) {
 
 TEST(StatisticFormula, IsFiniteWhereAFoldHasAllRowsOfAClass) {
   const Schema schema = example();
-  const StatisticFormula none_left(schema, schema.fields[3], ClassRows({30, 0})), only(schema, schema.fields[3], ClassRows({0, 30}));
+  const StatisticFormula none_left(schema, schema.fields[3], ClassRows({30, 0})),
+      only(schema, schema.fields[3], ClassRows({0, 30}));
   EXPECT_NEAR(none_left.value(5, 0), std::log(8.0 / 13.0), 1e-12);
   EXPECT_NEAR(only.value(5, 5), std::log(13.0 / 8.0), 1e-12);
   EXPECT_EQ(StatisticFormula(schema, schema.fields[3], ClassRows({0, 0})).value(0, 0), 0.0);

@@ -54,7 +54,8 @@ TEST(TableSettings, PatienceFollowsTheEpochsThatWereAskedFor) {
 class SettledRun : public testing::Test {
  protected:
   std::filesystem::path config(const std::string& text) const {
-    return folder_.write("c.toml", "[data]\nsource = 'planted-table'\nrows = 600\n[model]\nname = 'mlp'\nwidth = 2\nhidden = 8\n" + text);
+    return folder_.write("c.toml",
+                         "[data]\nsource = 'planted-table'\nrows = 600\n[model]\nname = 'mlp'\nwidth = 2\nhidden = 8\n" + text);
   }
   Config stored() const { return read_config(folder_.path() / "run/config.toml", {}); }
   TemporaryFolder folder_;
@@ -73,7 +74,8 @@ TEST_F(SettledRun, WritesWhatFollowsFromTheTable) {
 }
 
 TEST_F(SettledRun, WhatIsNamedStays) {
-  train(read_config(config("[train]\nepochs = 3\nbatch = 100\n"), {"model.dropout=0", "train.patience=0"}), folder_.path() / "run");
+  train(read_config(config("[train]\nepochs = 3\nbatch = 100\n"), {"model.dropout=0", "train.patience=0"}),
+        folder_.path() / "run");
   const Config config = stored();
   EXPECT_EQ(config.train.epochs, 3);
   EXPECT_EQ(config.train.batch, 100);
