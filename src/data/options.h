@@ -47,8 +47,8 @@ struct DataOptions {
       "texts, "
       "`graph`, `ogb`, `npz` for a graph");
     v("protocol", protocol,
-      "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; `ogb`, `npz`: the "
-      "folder below split/ where there are several, or the number of a split inside the archive");
+      "which split of a catalogue dataset: adult `openml` or `uci`; planted-table `global` or `instance`; varied-table `drawn` "
+      "or `sized`; `ogb`, `npz`: the folder below split/ where there are several, or the number of a split inside the archive");
     v("dir", dir, "where datasets lie; else `$L0GM_DATA`, then the user cache").path();
     v("train", train,
       "your own training file (.csv, .tsv, .jsonl; also .gz, .xz, .zst); of a graph: names of nodes under the header `node`")

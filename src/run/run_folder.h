@@ -17,7 +17,7 @@ namespace l0gm {
 //   config.toml        complete and resolved
 //   schema.json        what was learned from training rows
 //   metrics.jsonl      a line per look at the validation rows
-//   checkpoint/        state.safetensors (to resume), best.safetensors (the result)
+//   checkpoint/        state.safetensors (to resume), best.safetensors (the result); before_hardening.safetensors while gates move
 //   predictions/       SPLIT.csv
 //   evaluation/        SPLIT.json
 //   summary.json, environment.json
@@ -41,6 +41,7 @@ class RunFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path state() const { return path_ / "checkpoint" / "state.safetensors"; }
   std::filesystem::path best() const { return path_ / "checkpoint" / "best.safetensors"; }
+  std::filesystem::path before_hardening() const { return path_ / "checkpoint" / "before_hardening.safetensors"; }
   std::filesystem::path predictions(Split split) const { return in_folder("predictions", split, ".csv"); }
   std::filesystem::path evaluation(Split split) const { return in_folder("evaluation", split, ".json"); }
   std::filesystem::path summary() const { return path_ / "summary.json"; }

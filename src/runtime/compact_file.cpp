@@ -100,8 +100,7 @@ void check_costs(const Schema& schema) {
     refuse(fmt::format("a row has {} codes, {} are allowed", schema.code_slots(), limits::slots));
   int64_t bits = 0;  // which codes of its fields a statistic has seen
   for (const Statistic& statistic : schema.statistics) {
-    for (const int64_t field : {statistic.first, statistic.second})
-      bits += field < 0 ? 0 : schema.fields[static_cast<size_t>(field)].rows();
+    for (const KeyPart& part : {statistic.first, statistic.second}) bits += part.empty() ? 0 : schema.rows_of(part);
     if (bits / 8 > limits::encoder_bytes) refuse("its statistics have keys of more codes than is allowed");
   }
   std::set<std::pair<int64_t, int64_t>> seen;

@@ -90,6 +90,9 @@ Config read_config(const Modalities& modalities, const std::filesystem::path& pa
   }
   const Modality& modality = modality_of(modalities, config.data);
   apply_defaults(modality, options, config);
+  for (const Option& option : options.options()) {
+    if (!option.named) config.left_open.push_back(option.key);
+  }
   check_model_name(modality, config.model.name);
   for (const auto& [key, condition] : unread(modality, config)) {
     if (condition.refused) throw UserError(fmt::format("{} has no effect unless {}: remove it", key, needed_for(condition)));

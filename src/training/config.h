@@ -35,6 +35,10 @@ struct Config {
   CouplingOptions coupling;
   TrainOptions train;
 
+  // Options that neither a file nor the command line named: the modality may set them when the data is known (Modality::settle).
+  // Not an option itself; empty where a configuration was made by a program.
+  std::vector<std::string> left_open;
+
   template <class Visitor>
   void visit(Visitor& v) {
     v.section("data", data);

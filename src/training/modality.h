@@ -61,7 +61,10 @@ class Modality {
   virtual std::vector<std::string> models() const = 0;  // what model.name may be
   // Defaults that follow from other options; called once the named ones are set.
   virtual void resolve(OptionList&, const Config&) const {}
-  virtual std::vector<std::string> resolved_defaults() const { return {}; }  // what resolve() does, as rows of docs/options.md
+  // Defaults that follow from the data: sets options of config.left_open, and no others.
+  virtual void settle(Config&, const Record&) const {}
+  // What resolve() and settle() do, as rows of docs/options.md.
+  virtual std::vector<std::string> resolved_defaults() const { return {}; }
   // UserError for options that contradict each other or would have no effect, before anything is read.
   virtual void check(const Config&, const Machine&) const {}
 

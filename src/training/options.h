@@ -15,6 +15,9 @@ inline constexpr auto enum_names<ClassWeights> = std::to_array<std::string_view>
 enum class Decay { cosine, linear, constant };
 template <>
 inline constexpr auto enum_names<Decay> = std::to_array<std::string_view>({"cosine", "linear", "constant"});
+enum class Quality { good, fast, best };
+template <>
+inline constexpr auto enum_names<Quality> = std::to_array<std::string_view>({"good", "fast", "best"});
 enum class Matmul { float32, bfloat16 };
 template <>
 inline constexpr auto enum_names<Matmul> = std::to_array<std::string_view>({"float32", "bfloat16"});
@@ -37,6 +40,7 @@ struct DistillOptions {
 };
 
 struct TrainOptions {
+  Quality quality = Quality::good;
   int64_t epochs = 20;
   int64_t batch = 256;
   double lr = 2e-3;
@@ -62,6 +66,10 @@ struct TrainOptions {
 
   template <class Visitor>
   void visit(Visitor& v) {
+    v("quality", quality,
+      "how much time a training may take: what the other settings follow from where they are not named, together with the "
+      "table's rows, columns and classes (below: defaults of a table)")
+        .read_by("modality = table");
     v("epochs", epochs, "passes over the training rows", between(1, 1000000));
     v("batch", batch, "rows of one step", between(1, 10000000));
     v("lr", lr, "learning rate (AdamW)", above(0));

@@ -184,14 +184,16 @@ torch::Tensor weights_of_classes(const TrainOptions& options, const std::vector<
   return weights * (rows.sum() / at::dot(weights, rows));
 }
 
-bool train(const Modalities& modalities, const Config& config, const std::filesystem::path& out, bool resume,
+bool train(const Modalities& modalities, const Config& given, const std::filesystem::path& out, bool resume,
            const Machine& machine, const std::vector<Observer*>& observers, const std::atomic<bool>& stop, bool end_here) {
+  Config config = given;
   const auto start = std::chrono::steady_clock::now();
   if (!resume) RunFolder::require_free(out);  // before any work
   const Modality& modality = modality_of(modalities, config.data);
   modality.check(config, machine);
   const std::shared_ptr<Dataset> dataset = modality.load(config);
   const std::unique_ptr<Record> record = modality.fit(*dataset, config);
+  modality.settle(config, *record);
   Predictions soft;
   if (!config.distill.from.empty()) {
     try {

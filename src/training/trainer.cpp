@@ -107,6 +107,7 @@ void Trainer::enter_phase(const GateState& state) {
   if (!state_.hardened && state.phase == Phase::harden) {
     state_.hardening = control_.harden(state);
     state_.hardened = true;
+    take_better_weights(state);
     average_.reset();
     const Hardening& h = state_.hardening;
     const std::string noun = model_->sites().size() == 1 ? model_->sites()[0]->noun : "units";
@@ -120,6 +121,34 @@ void Trainer::enter_phase(const GateState& state) {
     }
     if (h.open_units == 1)
       log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");
+  }
+}
+
+double Trainer::validation_loss(const GateState& state) {
+  return nll(task_.predict(*model_, control_.state(state), Split::valid));
+}
+
+// In a long run the weights may have overfitted before the gates are fixed; what follows would start from there.
+void Trainer::take_better_weights(const GateState& state) {
+  if (state_.best_step_before < 0 || !std::filesystem::exists(folder_.before_hardening())) return;
+  double now = 0;
+  {
+    const AveragedWeights::InUse averaged(average_);
+    now = validation_loss(state);
+  }
+  TensorMap weights = model_->state(), earlier = load_tensors(folder_.before_hardening()).tensors, kept;
+  for (const auto& [name, unused] : model_->gates()) {
+    weights.erase(name);
+    earlier.erase(name);
+  }
+  for (const auto& [name, tensor] : weights) kept[name] = tensor.detach().clone();
+  copy_into(earlier, weights, folder_.before_hardening().string());
+  const double then = validation_loss(state);
+  if (then < now) {
+    log_info(fmt::format("weights go on from step {}: validation loss {:.4f} with these gates, {:.4f} at step {}",
+                         state_.best_step_before, then, now, state_.step));
+  } else {
+    copy_into(kept, weights, "weights");
   }
 }
 
@@ -206,6 +235,11 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
     record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;
     state_.epochs_without_better = record.selected ? 0 : state_.epochs_without_better + config_.train.evaluate_every;
   }
+  if (gated && !state_.hardened && !counts && (state_.best_step_before < 0 || valid_nll < state_.best_nll_before)) {
+    state_.best_nll_before = valid_nll;
+    state_.best_step_before = state_.step;
+    save_tensors(folder_.before_hardening(), model_->state(), {{"step", std::to_string(state_.step)}});
+  }
   if (record.selected) {
     state_.best_nll = valid_nll;
     state_.best_step = state_.step;
@@ -260,6 +294,8 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
       return false;
     }
   }
+  std::error_code ignored;
+  std::filesystem::remove(folder_.before_hardening(), ignored);
   return true;
 }
 

@@ -19,6 +19,8 @@ struct TrainerState {
   int64_t metrics_lines = 0;
   int64_t best_step = -1;
   double best_nll = 0;
+  int64_t best_step_before = -1;  // the same before gates are fixed
+  double best_nll_before = 0;
   double epochs_without_better = 0;
   double loss_sum = 0;  // since the last look at the validation rows
   int64_t loss_steps = 0;
@@ -31,6 +33,8 @@ struct TrainerState {
     v("trainer.metrics_lines", metrics_lines, "");
     v("trainer.best_step", best_step, "");
     v("trainer.best_nll", best_nll, "");
+    v("trainer.best_step_before", best_step_before, "");
+    v("trainer.best_nll_before", best_nll_before, "");
     v("trainer.epochs_without_better", epochs_without_better, "");
     v("trainer.loss_sum", loss_sum, "");
     v("trainer.loss_steps", loss_steps, "");
@@ -62,6 +66,9 @@ class Trainer {
  private:
   GateState gate_state(int64_t step) const;
   void enter_phase(const GateState& state);
+  // Once gates are fixed: goes on from the best weights that there were before, where these are better by now.
+  void take_better_weights(const GateState& state);
+  double validation_loss(const GateState& state);
   void step(const GateState& state, int64_t epoch, int64_t index);
   // Of one part of a step's examples; the loss of the task and all of it, as that share of the step's.
   std::pair<torch::Tensor, torch::Tensor> add_gradients(const GateState& state, const Batch& batch, double share);

@@ -52,8 +52,20 @@ struct EveryKind {
     columns["age"].exact_values = ExactValues::on;
     schema = fit_schema(table, 7, rows, options, columns, {});
     EncodedTable encoded = encode_rows(table, RowEncoder(schema), rows, true);
+    EncodedTable fresh = encoded;
     fit_statistics(schema, encoded, options);
+    if (statistics == Statistics::pairs) {
+      add_cuts(fresh);
+      encoded = std::move(fresh);
+    }
     counts = count_fields(encoded, schema);
+  }
+
+  // Statistics of cuts: of one column, with a category, and of two numeric columns.
+  void add_cuts(EncodedTable& encoded) {
+    schema.cuts = {{3, {24, 28}}, {4, {-500, 0, 500, 1000}}, {5, {6, 12, 18}}};
+    const auto cut = [](int64_t index) { return KeyPart::of_cut(index); };
+    add_statistics(schema, encoded, {{cut(0), {}, 0.5, true}, {0, cut(1), 0.5, true}, {cut(1), cut(2), 0.25, false}}, &table);
   }
 };
 

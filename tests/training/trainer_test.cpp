@@ -205,5 +205,27 @@ TEST_F(Trainers, BatchesFollowFromEpochAndIndexAlone) {
   EXPECT_EQ(std::get<0>(at::unique_consecutive(sorted)).size(0), 360);  // every row once
 }
 
+// A run so long that the weights know the training rows by heart before the gates are fixed: the result must not start from
+// there.
+TEST_F(Trainers, WeightsThatOverfittedBeforeGatesAreFixedAreLeftBehind) {
+  prepare({"gate.target_active=0.5", "train.epochs=80", "train.lr=0.02", "train.weight_decay=0", "model.dropout=0",
+           "model.interface_dropout=0", "model.hidden=64", "train.patience=0", "table.statistics=none"});
+  const RunFolder folder = new_folder();
+  ASSERT_TRUE(run(folder));
+  double best_before = 1e9, last_before = 0, best_after = 1e9;
+  for (const EpochRecord& epoch : watcher_.epochs) {
+    if (epoch.phase == "harden") {
+      best_after = std::min(best_after, epoch.valid_nll);
+    } else {
+      best_before = std::min(best_before, epoch.valid_nll);
+      last_before = epoch.valid_nll;
+    }
+  }
+  ASSERT_GT(last_before, 1.5 * best_before);  // it did overfit
+  EXPECT_LT(best_after, 0.5 * (best_before + last_before));
+  EXPECT_DOUBLE_EQ(state_.best_nll, best_after);
+  EXPECT_FALSE(std::filesystem::exists(folder.before_hardening()));
+}
+
 }  // namespace
 }  // namespace l0gm

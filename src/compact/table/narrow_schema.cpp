@@ -1,5 +1,7 @@
 #include "compact/table/narrow_schema.h"
 
+#include <algorithm>
+
 namespace l0gm {
 
 namespace {
@@ -24,29 +26,53 @@ std::vector<bool> used_fields(const ModelProbe& probe, const torch::Tensor& open
   return used;
 }
 
-// What stays: fields that are used or are keys of statistics that stay, columns of such fields, statistics of pairs that are
-// used.
+// A statistic that a column's table can hold: what it says is a function of a code that picks the table's row.
+bool is_of_column(const Schema& schema, const Field& field) {
+  if (field.kind != FieldKind::statistic) return false;
+  const Statistic& statistic = schema.statistics[static_cast<size_t>(field.statistic)];
+  return !statistic.of_pair() && statistic.first.cut < 0;
+}
+
+// What stays: fields that are used or are keys of statistics that stay, columns of such fields and of cuts, statistics that are
+// used and that no column's table holds.
 struct Kept {
-  std::vector<bool> fields, columns, statistics;
+  std::vector<bool> fields, columns, statistics, cuts;
+  explicit Kept(const Schema& schema, const std::vector<bool>& used)
+      : fields(used), columns(schema.columns.size()), statistics(schema.statistics.size()), cuts(schema.cuts.size()) {}
 };
 
+// The first field of a column: one that only a cut reads is in the schema with it.
+size_t first_field(const Schema& schema, int64_t column) {
+  const auto found =
+      std::find_if(schema.fields.begin(), schema.fields.end(), [&](const Field& field) { return field.column == column; });
+  return static_cast<size_t>(found - schema.fields.begin());
+}
+
 Kept kept_parts(const Schema& schema, const std::vector<bool>& used) {
-  Kept kept{used, std::vector<bool>(schema.columns.size(), false), std::vector<bool>(schema.statistics.size(), false)};
+  Kept kept(schema, used);
+  std::vector<bool> column_of_cut(schema.columns.size(), false);
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].kind != FieldKind::statistic || !used[f]) continue;
     const auto s = static_cast<size_t>(schema.fields[f].statistic);
-    const Statistic& statistic = schema.statistics[s];
-    kept.fields[static_cast<size_t>(statistic.first)] = true;  // its code is looked up, or picks the row that holds the statistic
-    if (statistic.second < 0) {
-      kept.fields[f] = false;
-    } else {
-      kept.fields[static_cast<size_t>(statistic.second)] = true;
-      kept.statistics[s] = true;
+    const bool in_table = is_of_column(schema, schema.fields[f]);
+    kept.fields[f] = !in_table;
+    if (!in_table) kept.statistics[s] = true;
+    for (const KeyPart& part : {schema.statistics[s].first, schema.statistics[s].second}) {
+      // Its code is looked up, or picks the row that holds the statistic.
+      if (part.field >= 0) kept.fields[static_cast<size_t>(part.field)] = true;
+      if (part.cut < 0) continue;
+      kept.cuts[static_cast<size_t>(part.cut)] = true;
+      column_of_cut[static_cast<size_t>(schema.column_of(part))] = true;
     }
   }
   for (size_t f = 0; f < kept.fields.size(); ++f) {
     if (kept.fields[f] && schema.fields[f].kind != FieldKind::statistic)
       kept.columns[static_cast<size_t>(schema.fields[f].column)] = true;
+  }
+  for (size_t c = 0; c < kept.columns.size(); ++c) {
+    if (!column_of_cut[c] || kept.columns[c]) continue;
+    kept.columns[c] = true;
+    kept.fields[first_field(schema, static_cast<int64_t>(c))] = true;
   }
   return kept;
 }
@@ -65,18 +91,16 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
   const Schema& before = probe.schema();
   NarrowSchema result;
   result.used = used_fields(probe, open_dimensions);
-  for (const Field& field : before.fields) {
-    const bool statistic = field.kind == FieldKind::statistic;
-    result.statistic_of_column.push_back(statistic && before.statistics[static_cast<size_t>(field.statistic)].second < 0);
-  }
+  for (const Field& field : before.fields) result.statistic_of_column.push_back(is_of_column(before, field));
   const Kept kept = kept_parts(before, result.used);
   const std::vector<int64_t> column_now = numbers_of(kept.columns), field_now = numbers_of(kept.fields),
-                             statistic_now = numbers_of(kept.statistics);
+                             statistic_now = numbers_of(kept.statistics), cut_now = numbers_of(kept.cuts);
   Schema& schema = result.schema;
   schema = before;
   schema.columns.clear();
   schema.fields.clear();
   schema.statistics.clear();
+  schema.cuts.clear();
   for (size_t c = 0; c < kept.columns.size(); ++c) {
     if (!kept.columns[c]) {
       result.closed_columns.push_back(before.columns[c].name);
@@ -85,11 +109,18 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
     schema.columns.push_back(before.columns[c]);
     result.column_before.push_back(static_cast<int64_t>(c));
   }
+  for (size_t c = 0; c < kept.cuts.size(); ++c) {
+    if (!kept.cuts[c]) continue;
+    Cut& cut = schema.cuts.emplace_back(before.cuts[c]);
+    cut.column = column_now[static_cast<size_t>(cut.column)];
+  }
   for (size_t s = 0; s < kept.statistics.size(); ++s) {
     if (!kept.statistics[s]) continue;
     Statistic& statistic = schema.statistics.emplace_back(before.statistics[s]);
-    statistic.first = field_now[static_cast<size_t>(statistic.first)];
-    statistic.second = field_now[static_cast<size_t>(statistic.second)];
+    for (KeyPart* part : {&statistic.first, &statistic.second}) {
+      if (part->field >= 0) part->field = field_now[static_cast<size_t>(part->field)];
+      if (part->cut >= 0) part->cut = cut_now[static_cast<size_t>(part->cut)];
+    }
   }
   for (size_t f = 0; f < kept.fields.size(); ++f) {
     if (!kept.fields[f]) continue;

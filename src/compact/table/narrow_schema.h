@@ -18,7 +18,8 @@ struct NarrowSchema {
 };
 
 // A field is left when one of its dimensions is open, when its linear term is (the source has an open dimension), or when it is
-// the key of a statistic of a pair that is left. Statistics of one column go: what they say is a function of the column's code.
+// the key of a statistic that is left; a column that only cuts read keeps its first field. Statistics of one column's code go:
+// the column's table holds what they say.
 NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_dimensions);
 
 }  // namespace l0gm

@@ -11,9 +11,9 @@ namespace l0gm {
 enum class ExactValues { automatic, on, off };
 template <>
 inline constexpr auto enum_names<ExactValues> = std::to_array<std::string_view>({"auto", "on", "off"});
-enum class Statistics { none, columns, pairs };
+enum class Statistics { automatic, none, columns, pairs };
 template <>
-inline constexpr auto enum_names<Statistics> = std::to_array<std::string_view>({"none", "columns", "pairs"});
+inline constexpr auto enum_names<Statistics> = std::to_array<std::string_view>({"auto", "none", "columns", "pairs"});
 
 struct ColumnOptions {                      // columns.NAME.*
   std::string type;                         // "": inferred
@@ -49,7 +49,8 @@ struct TableOptions {  // table.*
   ExactValues exact_values = ExactValues::automatic;
   int64_t min_count = 0;  // 0: by the number of rows
   int64_t max_categories = 100000;
-  Statistics statistics = Statistics::none;
+  Statistics statistics = Statistics::automatic;
+  int64_t max_statistics = 120;
   int64_t max_pairs = 100;
   double smoothing = 10;
   std::string decimal;  // "": by the cells
@@ -65,9 +66,18 @@ struct TableOptions {  // table.*
       "texts are memorised, and a gate would keep their units), exact numbers 1",
       at_least(0));
     v("max_categories", max_categories, "a column with more kept categories than this is hashed into so many rows", at_least(1));
-    v("statistics", statistics, "out-of-fold target statistics as further inputs: of single columns, or also of pairs");
-    v("max_pairs", max_pairs, "most pairs of columns with statistics; the columns that tell most of the label are paired first",
-      at_least(1));
+    v("statistics", statistics,
+      "out-of-fold target statistics as further inputs. `auto`: of columns and pairs, numeric ones cut at several resolutions, "
+      "as "
+      "many as tell something of the label beyond noise on training folds, and none where none does (with `gate.unit = group` of "
+      "columns only); `columns`, `pairs`: of each column with categories or exact values, or also of their pairs");
+    v("max_statistics", max_statistics,
+      "`auto`: most statistics; fewer where there are many classes, few rows (20 for each input) or many (2 GiB of inputs)",
+      between(1, 2000))
+        .read_by("table.statistics = auto");
+    v("max_pairs", max_pairs,
+      "`pairs`: most pairs of columns with statistics; the columns that tell most of the label are paired first", at_least(1))
+        .read_by("table.statistics = pairs");
     v("smoothing", smoothing, "rows that the prior weighs as much as in a target statistic", above(0));
     v("decimal", decimal,
       "`,` when numbers are written 1.234,5, `.` when they are written 1,234.5; empty: plain numbers, unless a column's cells "

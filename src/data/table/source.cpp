@@ -16,6 +16,7 @@
 #include "data/made/ctr_like.h"
 #include "data/made/messy_table.h"
 #include "data/made/planted_table.h"
+#include "data/made/varied_table.h"
 #include "data/splits.h"
 #include "data/table/adult.h"
 #include "data/table/fit.h"
@@ -226,6 +227,7 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
   const auto row_seed = static_cast<uint64_t>(options.split.seed);
   if (entry.name == "messy-table") return make_messy_table(options.rows, row_seed);
   if (entry.name == "ctr-like") return make_ctr_table(options.rows, row_seed);
+  if (entry.name == "varied-table") return make_varied_table(row_seed, protocol == "sized" ? options.rows : 0);
   const PlantedVariant variant = protocol == "instance" ? PlantedVariant::instance : PlantedVariant::global;
   return make_planted_table(options.rows, row_seed, variant);
 }

@@ -20,6 +20,7 @@ struct TableDataset {
   std::vector<FileStamp> files;
   std::vector<double> weights;  // of all rows; empty: each counts the same
   double bayes_nll = 0;         // made data: as bayes_auc, where it is known; else 0
+  std::string about;            // made data that differ from draw to draw: what was drawn, as JSON; else empty
 };
 
 }  // namespace l0gm

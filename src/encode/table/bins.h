@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -35,6 +36,11 @@ inline size_t edges_up_to(std::span<const double> edges, double value) {
 inline CodeAndSlope piecewise(std::span<const double> edges, double value) {
   const size_t bin = edges_up_to(edges.subspan(1, edges.size() - 2), value);
   return {static_cast<int32_t>(1 + bin), static_cast<float>(std::clamp(position(value, edges[bin], edges[bin + 1]), -2.0, 3.0))};
+}
+
+// The code of a cut (schema.h); NaN: missing.
+inline int32_t cut_code(std::span<const double> edges, double value) {
+  return std::isnan(value) ? 0 : static_cast<int32_t>(1 + edges_up_to(edges, value));
 }
 
 }  // namespace l0gm

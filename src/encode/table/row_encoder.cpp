@@ -1,5 +1,6 @@
 #include "encode/table/row_encoder.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "encode/table/missing_marks.h"
 #include "encode/table/number_column.h"
 #include "encode/table/number_text.h"
+#include "encode/table/statistic_json.h"
 #include "encode/table/statistics.h"
 #include "encode/table/text_column.h"
 
@@ -23,6 +25,7 @@ struct RowEncoder::Tables {
   std::vector<MissingMarks> marks;  // per column
   std::vector<CodeColumn> code_columns;
   std::vector<NumberColumn> number_columns;
+  std::vector<std::vector<size_t>> cuts;  // per number column; none: the schema has no cuts
   std::vector<MultiCodeColumn> multi_code_columns;
   std::vector<size_t> index_in_kind;  // per column: its index among the columns of its kind
   std::vector<int32_t> in_order;      // positions for cells in the order of the columns
@@ -32,6 +35,9 @@ struct RowEncoder::Tables {
   explicit Tables(Schema schema_);
   Tables(const Tables&) = delete;
   void add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields);
+  void code_cuts(size_t number_column, double value, int32_t* cut_codes) const {
+    for (const size_t cut : cuts[number_column]) cut_codes[cut] = cut_code(schema.cuts[cut].edges, value);
+  }
   // Source reads the row: code(column), number(column) and cell(column) for the three kinds; it counts missing and
   // unreadable cells.
   template <class Source>
@@ -46,6 +52,10 @@ RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes
   }
   for (size_t c = 0; c < fields.size(); ++c) add_column(c, fields[c]);
   if (!schema.statistics.empty()) statistics.emplace(schema);
+  if (schema.cuts.empty()) return;
+  if (std::ssize(schema.cuts) > most_cuts) throw std::logic_error("RowEncoder: more cuts than are allowed");
+  cuts.resize(number_columns.size());
+  for (size_t i = 0; i < schema.cuts.size(); ++i) cuts[index_in_kind[static_cast<size_t>(schema.cuts[i].column)]].push_back(i);
 }
 
 void RowEncoder::Tables::add_column(size_t column, const std::vector<std::pair<const Field*, int64_t>>& fields) {
@@ -75,16 +85,32 @@ void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slo
     codes[column.slot] = code;
     slopes[column.slot] = 0.0F;
   }
-  for (const NumberColumn& column : number_columns) column.encode(source.number(column), codes, slopes);
+  std::array<int32_t, most_cuts> cut_codes;  // only what cuts fill is read
+  for (size_t i = 0; i < number_columns.size(); ++i) {
+    const double value = source.number(number_columns[i]);
+    number_columns[i].encode(value, codes, slopes);
+    if (!cuts.empty()) code_cuts(i, value, cut_codes.data());
+  }
   for (const MultiCodeColumn& column : multi_code_columns) {
     column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
   }
-  if (statistics) statistics->encode(codes, slopes);
+  if (statistics) statistics->encode(codes, slopes, cut_codes.data());
 }
 
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+// The number in a trimmed cell that is not missing as a text: NaN where it is missing as a number, or none (`unreadable`).
+inline double number_in(std::string_view text, char notation, const MissingMarks& marks, bool& unreadable) {
+  double value = 0;
+  if (notation != 0 || !read_plain_number(text, value)) {
+    const std::optional<double> parsed = parse_number(text, notation);
+    unreadable = !parsed;
+    value = parsed.value_or(not_a_number);
+  }
+  return marks.contains(value) ? not_a_number : value;  // marks compare as numbers: -999 is -999.0
+}
 
 class TextSource {
  public:
@@ -100,16 +126,11 @@ class TextSource {
     const size_t column = of.column();
     const std::string_view text = text_of(column);
     if (is_missing(column, text)) return not_a_number;
-    double value = 0;
-    if (of.notation() != 0 || !read_plain_number(text, value)) {
-      const std::optional<double> parsed = parse_number(text, of.notation());
-      if (counts_ != nullptr && (!parsed || std::isnan(*parsed))) ++(parsed ? counts_->missing : counts_->unreadable)[column];
-      value = parsed.value_or(not_a_number);
-    }
-    if (!marks_[column].contains(value)) [[likely]]
-      return value;  // marks compare as numbers: -999 is -999.0
-    if (counts_ != nullptr) ++counts_->missing[column];
-    return not_a_number;
+    bool unreadable = false;
+    const double value = number_in(text, of.notation(), marks_[column], unreadable);
+    if (counts_ != nullptr && std::isnan(value)) [[unlikely]]
+      ++(unreadable ? counts_->unreadable : counts_->missing)[column];
+    return value;
   }
   TextCell cell(const MultiCodeColumn& column) const {
     const std::string_view text = text_of(column.column());
@@ -178,6 +199,14 @@ void RowEncoder::encode_numbers(const double* numbers, int32_t* codes, float* sl
                                 const int32_t* positions) const {
   if (positions == nullptr) positions = tables_->in_order.data();
   tables_->encode(NumberSource(numbers, positions, tables_->marks, counts), codes, slopes, counts);
+}
+
+double RowEncoder::number_of(size_t column, std::string_view cell) const {
+  const std::string_view text = trimmed(cell);
+  const MissingMarks& marks = tables_->marks[column];
+  bool unreadable = false;
+  return cell.data() == nullptr || marks.contains(text) ? not_a_number
+                                                                : number_in(text, schema().columns[column].notation, marks, unreadable);
 }
 
 int32_t RowEncoder::code_of(size_t column, std::string_view text) const {

@@ -30,6 +30,8 @@ class RowEncoder {
   // single value's code.
   void encode_numbers(const double* numbers, int32_t* codes, float* slopes, Counts* counts = nullptr,
                       const int32_t* positions = nullptr) const;
+  // The number in a cell of a numeric column, as encode reads it; NaN: missing.
+  double number_of(size_t column, std::string_view cell) const;
   // The code of a text in a column that is not numeric (in its first field): 0 missing, 1 unseen, 2 … by vocabulary; hashed: 1 …
   // by hash. `multi`: of a cell with a single value; several together are unseen.
   int32_t code_of(size_t column, std::string_view text) const;

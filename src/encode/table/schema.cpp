@@ -8,13 +8,12 @@
 #include "base/json_checks.h"
 #include "encode/table/cell_text.h"
 #include "encode/table/number_text.h"
+#include "encode/table/statistic_json.h"
 
 namespace l0gm {
 namespace {
 
 using namespace json_checks;
-
-constexpr int64_t most_rows = int64_t{1} << 53;  // up to here sums of counts neither overflow nor lose digits as double
 
 Json column_to_json(const Column& column) {
   Json json = {{"name", column.name}, {"type", name_of_enum(column.type)}, {"missing", column.missing}};
@@ -148,60 +147,6 @@ Field field_from_json(const Json& json, std::string_view where, const std::vecto
   return field;
 }
 
-Json statistic_to_json(const Statistic& statistic, bool with_arrays) {
-  Json json = {{"first", statistic.first}};
-  if (with_arrays)
-    json.update({{"keys", statistic.keys}, {"counts", statistic.counts}, {"class_counts", statistic.class_counts}});
-  if (statistic.second >= 0) json["second"] = statistic.second;
-  return json;
-}
-
-int64_t rows_of_key_field(const Schema& schema, int64_t field, std::string_view where) {
-  if (field < static_cast<int64_t>(schema.fields.size()) && schema.fields[static_cast<size_t>(field)].is_lookup()) {
-    return schema.fields[static_cast<size_t>(field)].rows();
-  }
-  refuse(where, fmt::format("it refers to field {}, wanted a categorical, exact or hashed field", field));
-}
-
-void take_arrays(Statistic& statistic, const Json& json, std::string_view where, int64_t most_keys, Statistic* separate) {
-  if (separate == nullptr || json.contains("keys")) {
-    statistic.keys = counts(json, where, "keys", 0, most_keys - 1);
-    statistic.counts = counts(json, where, "counts", 1, most_rows);
-    statistic.class_counts = counts(json, where, "class_counts", 0, most_rows);
-    return;
-  }
-  statistic.keys = std::move(separate->keys);
-  statistic.counts = std::move(separate->counts);
-  statistic.class_counts = std::move(separate->class_counts);
-  check_counts(statistic.keys, where, "keys", 0, most_keys - 1);
-  check_counts(statistic.counts, where, "counts", 1, most_rows);
-  check_counts(statistic.class_counts, where, "class_counts", 0, most_rows);
-}
-
-// `schema` has its fields and classes already. separate: the arrays, if they are stored outside the JSON.
-Statistic statistic_from_json(const Json& json, std::string_view where, const Schema& schema, Statistic* separate) {
-  Statistic statistic;
-  statistic.first = count(json, where, "first");
-  int64_t most_keys = rows_of_key_field(schema, statistic.first, where);
-  if (json.contains("second")) {
-    statistic.second = count(json, where, "second");
-    if (statistic.second == statistic.first) refuse(where, "'first' and 'second' are the same field");
-    most_keys *= rows_of_key_field(schema, statistic.second, where);
-  }
-  take_arrays(statistic, json, where, most_keys, separate);
-  const std::vector<int64_t>& keys = statistic.keys;
-  if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()) != keys.end()) refuse(where, "'keys' do not increase");
-  const auto tracked = static_cast<size_t>(schema.tracked_classes());
-  if (statistic.counts.size() != keys.size() || statistic.class_counts.size() != keys.size() * tracked) {
-    refuse(where, fmt::format("found {} keys, {} counts and {} counts of classes, wanted one count per key and {} of classes",
-                              keys.size(), statistic.counts.size(), statistic.class_counts.size(), tracked));
-  }
-  for (size_t i = 0; i < statistic.class_counts.size(); ++i) {
-    if (statistic.class_counts[i] > statistic.counts[i / tracked]) refuse(where, "a class has more rows than its key");
-  }
-  return statistic;
-}
-
 void check_statistic_fields(const Schema& schema) {
   bool after_statistic = false;
   for (const Field& field : schema.fields) {
@@ -214,8 +159,8 @@ void check_statistic_fields(const Schema& schema) {
     if (field.statistic >= static_cast<int64_t>(schema.statistics.size())) {
       refuse(where, fmt::format("it refers to statistic {}, there are {}", field.statistic, schema.statistics.size()));
     }
-    const int64_t first = schema.statistics[static_cast<size_t>(field.statistic)].first;
-    if (field.column != schema.fields[static_cast<size_t>(first)].column) refuse(where, "'column' is not that of its statistic");
+    const KeyPart& first = schema.statistics[static_cast<size_t>(field.statistic)].first;
+    if (field.column != schema.column_of(first)) refuse(where, "'column' is not that of its statistic");
     const auto classes = static_cast<int64_t>(schema.classes.size());
     if (field.of_class >= classes || (classes == 2 && field.of_class == 0)) {
       refuse(where, fmt::format("'of_class' is {}, which is not counted for {} classes", field.of_class, classes));
@@ -288,12 +233,21 @@ int64_t Schema::slope_slots() const {
          std::count_if(fields.begin(), fields.end(), [](const Field& field) { return field.kind == FieldKind::statistic; });
 }
 
+int64_t Schema::rows_of(const KeyPart& part) const {
+  return part.cut >= 0 ? cuts[static_cast<size_t>(part.cut)].rows() : fields[static_cast<size_t>(part.field)].rows();
+}
+
+int64_t Schema::column_of(const KeyPart& part) const {
+  return part.cut >= 0 ? cuts[static_cast<size_t>(part.cut)].column : fields[static_cast<size_t>(part.field)].column;
+}
+
 nlohmann::json Schema::to_json(bool with_statistic_arrays) const {
   Json json = {{"label", label}, {"classes", classes}, {"class_rows", class_rows}, {"missing_marks", missing_marks}};
   json["smoothing"] = smoothing;
   json["columns"] = json["fields"] = json["statistics"] = Json::array();
   for (const Column& column : columns) json["columns"].push_back(column_to_json(column));
   for (const Field& field : fields) json["fields"].push_back(field_to_json(field));
+  for (const Cut& cut : cuts) json["cuts"].push_back({{"column", cut.column}, {"edges", cut.edges}});
   for (const Statistic& statistic : statistics) json["statistics"].push_back(statistic_to_json(statistic, with_statistic_arrays));
   return json;
 }
@@ -314,6 +268,7 @@ Schema Schema::from_json(const nlohmann::json& json, std::vector<Statistic>* arr
   for (const Json& item : array(json, "top level", "fields")) {
     schema.fields.push_back(field_from_json(item, fmt::format("field {}", index++), schema.columns));
   }
+  schema.cuts = cuts_from_json(json, schema);
   index = 0;
   const Json& statistics = array(json, "top level", "statistics");
   if (arrays != nullptr && arrays->size() != statistics.size()) {

@@ -54,12 +54,33 @@ struct Field {
   }
 };
 
-// How often each key (code of one field, or codes of two) occurs in training rows, and with which classes.
+// A numeric column cut into ranges, as a key of statistics: code 0 = missing, 1 + the number of edges that are at most the value.
+struct Cut {
+  int64_t column = 0;
+  std::vector<double> edges;  // strictly increasing
+  int64_t rows() const { return static_cast<int64_t>(edges.size()) + 2; }
+};
+
+// What a statistic's key is read from: the code of a field, or of a cut.
+struct KeyPart {
+  int64_t field = -1, cut = -1;                        // one of them, or none
+  KeyPart(int64_t of_field = -1) : field(of_field) {}  // NOLINT(google-explicit-constructor): a field is the usual part
+  static KeyPart of_cut(int64_t cut) {
+    KeyPart part;
+    part.cut = cut;
+    return part;
+  }
+  bool empty() const { return field < 0 && cut < 0; }
+  bool operator==(const KeyPart&) const = default;
+};
+
+// How often each key (one code, or two) occurs in training rows, and with which classes.
 struct Statistic {
-  int64_t first = 0, second = -1;     // fields; -1: a single one. key = code, or code of first * rows of second + code of second
+  KeyPart first = 0, second = -1;     // second may be empty. key = code, or code of first * rows of second + code of second
   std::vector<int64_t> keys;          // ascending
   std::vector<int64_t> counts;        // per key
   std::vector<int64_t> class_counts;  // keys x tracked classes (two classes: of class 1; more: of all)
+  bool of_pair() const { return !second.empty(); }
 };
 
 struct Column {
@@ -76,14 +97,17 @@ struct Schema {
   std::vector<Column> columns;  // the input columns that are used, in file order
   std::vector<Field> fields;    // statistics after all others
   std::vector<Statistic> statistics;
+  std::vector<Cut> cuts;  // that statistics are keyed by; they have no slot of an encoded row
   double smoothing = 10;  // of statistics: weight of the prior, in rows
   std::string label;
   std::vector<std::string> classes;        // sorted: numerically when all are numbers, else by text
   std::vector<int64_t> class_rows;         // training rows of each class
   std::vector<std::string> missing_marks;  // cells (trimmed) that mean missing
 
-  int64_t code_slots() const;   // codes of one encoded row: one per field, more for `multi`, none for statistics
-  int64_t slope_slots() const;  // slopes of one encoded row: the same and one per statistic field, at the end
+  int64_t code_slots() const;                    // codes of one encoded row: one per field, more for `multi`, none for statistics
+  int64_t slope_slots() const;                   // slopes of one encoded row: the same and one per statistic field, at the end
+  int64_t rows_of(const KeyPart& part) const;    // number of codes
+  int64_t column_of(const KeyPart& part) const;  // index into columns
   int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }
 
   // Without statistic arrays: keys, counts and class_counts are left out, to be stored beside the JSON.

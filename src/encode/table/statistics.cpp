@@ -39,50 +39,29 @@ int32_t KeyIndex::insert(int64_t key) {
 
 int32_t KeyIndex::find(int64_t key) const { return slots_[slot_of(key)].index; }
 
-StatisticKey::StatisticKey(const Schema& schema, const Statistic& statistic, const std::vector<int64_t>& slots)
-    : first_slot(slots[static_cast<size_t>(statistic.first)]) {
-  if (statistic.second < 0) return;
-  second_slot = slots[static_cast<size_t>(statistic.second)];
-  second_rows = schema.fields[static_cast<size_t>(statistic.second)].rows();
+StatisticKey::StatisticKey(const Schema& schema, const Statistic& statistic, const std::vector<int64_t>& slots) {
+  const auto place = [&](const KeyPart& part) { return part.cut >= 0 ? -1 - part.cut : slots[static_cast<size_t>(part.field)]; };
+  first = place(statistic.first);
+  if (!statistic.of_pair()) return;
+  pair = true;
+  second = place(statistic.second);
+  second_rows = schema.rows_of(statistic.second);
 }
 
-Groups group_rows(const int32_t* codes, int64_t rows, int64_t code_slots, const StatisticKey& key) {
-  Groups groups;
-  KeyIndex key_index;
-  std::vector<int32_t> index_of_row(static_cast<size_t>(rows));
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t value = key.of(codes + row * code_slots);
-    const int32_t index = key_index.insert(value);
-    index_of_row[static_cast<size_t>(row)] = index;
-    if (static_cast<size_t>(index) == groups.keys.size()) groups.keys.push_back(value);
-  }
-  std::sort(groups.keys.begin(), groups.keys.end());
-  std::vector<size_t> rank(groups.keys.size());  // of a key by its index, among ascending keys
-  for (size_t k = 0; k < rank.size(); ++k) rank[static_cast<size_t>(key_index.find(groups.keys[k]))] = k;
-  groups.starts.assign(rank.size() + 1, 0);
-  for (const int32_t index : index_of_row) ++groups.starts[rank[static_cast<size_t>(index)] + 1];
-  std::partial_sum(groups.starts.begin(), groups.starts.end(), groups.starts.begin());
-  std::vector<size_t> next(groups.starts.begin(), groups.starts.end() - 1);
-  groups.rows.resize(index_of_row.size());
-  for (size_t row = 0; row < index_of_row.size(); ++row) groups.rows[next[rank[static_cast<size_t>(index_of_row[row])]]++] = row;
-  return groups;
+ClassRows::ClassRows(const std::vector<int64_t>& rows_of_classes) : of_class(rows_of_classes.begin(), rows_of_classes.end()) {
+  all = std::accumulate(of_class.begin(), of_class.end(), 0.0);
 }
 
-double prior_of_class(const Schema& schema, int64_t of_class) {
-  const auto rows = static_cast<double>(std::accumulate(schema.class_rows.begin(), schema.class_rows.end(), int64_t{0}));
-  return static_cast<double>(schema.class_rows[static_cast<size_t>(of_class)]) / rows;
-}
-
-StatisticFormula::StatisticFormula(const Schema& schema, const Field& field)
+StatisticFormula::StatisticFormula(const Schema& schema, const Field& field, const ClassRows& counted)
     : odds_(field.of_class >= 0), smoothing_(schema.smoothing) {
-  if (odds_) prior_ = prior_of_class(schema, field.of_class);
+  if (odds_ && counted.all > 0) prior_ = counted.prior(static_cast<size_t>(field.of_class));
 }
 
 double StatisticFormula::value(int64_t rows, int64_t of_class) const {
   if (!odds_) return std::log1p(static_cast<double>(rows));
   // logit((of_class + smoothing * prior) / (rows + smoothing)) - logit(prior) with one logarithm, and exactly 0 without rows.
-  return std::log((static_cast<double>(of_class) / prior_ + smoothing_) /
-                  (static_cast<double>(rows - of_class) / (1 - prior_) + smoothing_));
+  const auto over = [](int64_t count, double share) { return count == 0 ? 0.0 : static_cast<double>(count) / share; };
+  return std::log((over(of_class, prior_) + smoothing_) / (over(rows - of_class, 1 - prior_) + smoothing_));
 }
 
 float standardised(const Field& field, double value) {
@@ -96,6 +75,7 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
     if (schema.fields[f].kind == FieldKind::statistic) fields[static_cast<size_t>(schema.fields[f].statistic)].push_back(f);
   }
   const auto tracked = static_cast<size_t>(schema.tracked_classes());
+  const ClassRows all_rows(schema.class_rows);
   for (size_t s = 0; s < schema.statistics.size(); ++s) {
     const Statistic& statistic = schema.statistics[s];
     const size_t keys = statistic.keys.size(), width = fields[s].size();
@@ -105,17 +85,16 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
                 std::vector<float>((keys + 2) * width, 0.0F),
                 {},
                 {}};
-    const auto rows_of = [&](int64_t field) { return static_cast<size_t>(schema.fields[static_cast<size_t>(field)].rows()); };
-    table.seen_first.resize(rows_of(statistic.first), false);
-    if (statistic.second >= 0) table.seen_second.resize(rows_of(statistic.second), false);
+    table.seen_first.resize(static_cast<size_t>(schema.rows_of(statistic.first)), false);
+    if (statistic.of_pair()) table.seen_second.resize(static_cast<size_t>(schema.rows_of(statistic.second)), false);
     for (const int64_t key : statistic.keys) {
       table.key_index.insert(key);
       table.seen_first[static_cast<size_t>(key / table.key.second_rows)] = true;
-      if (statistic.second >= 0) table.seen_second[static_cast<size_t>(key % table.key.second_rows)] = true;
+      if (statistic.of_pair()) table.seen_second[static_cast<size_t>(key % table.key.second_rows)] = true;
     }
     for (size_t i = 0; i < width; ++i) {
       const Field& field = schema.fields[fields[s][i]];
-      const StatisticFormula formula(schema, field);
+      const StatisticFormula formula(schema, field, all_rows);
       const size_t tracked_class = tracked == 1 || field.of_class < 0 ? 0 : static_cast<size_t>(field.of_class);
       for (size_t k = 0; k < keys; ++k) {
         table.values[k * width + i] =
@@ -128,10 +107,20 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
   }
 }
 
-void StatisticEncoder::encode(const int32_t* codes, float* slopes) const {
+bool StatisticEncoder::Table::unseen_code(const int32_t* codes, const int32_t* cut_codes) const {
+  const auto seen = [&](const std::vector<bool>& codes_seen, int64_t place) {
+    const auto code = static_cast<size_t>(StatisticKey::code(place, codes, cut_codes));
+    return code < codes_seen.size() && codes_seen[code];
+  };
+  return !seen(seen_first, key.first) || (key.pair && !seen(seen_second, key.second));
+}
+
+void StatisticEncoder::encode(const int32_t* codes, float* slopes, const int32_t* cut_codes) const {
   for (const Table& table : tables_) {
-    const int32_t found = table.key_index.find(table.key.of(codes));
-    const auto row = static_cast<size_t>(found >= 0 ? found : table.key_index.size() + (table.unseen_code(codes) ? 1 : 0));
+    if (cut_codes == nullptr && table.key.has_cuts()) continue;
+    const int32_t found = table.key_index.find(table.key.of(codes, cut_codes));
+    const auto row =
+        static_cast<size_t>(found >= 0 ? found : table.key_index.size() + (table.unseen_code(codes, cut_codes) ? 1 : 0));
     const size_t width = table.slopes.size();
     for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = table.values[row * width + i];
   }

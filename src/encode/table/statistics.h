@@ -29,27 +29,34 @@ class KeyIndex {
 
 // Reads the key of a statistic out of a row's codes; `slots`: slots_of_fields.
 struct StatisticKey {
-  int64_t first_slot = 0, second_slot = -1, second_rows = 1;
+  int64_t first = 0, second = 0;  // the slot of a field; a cut: -1 - its index
+  int64_t second_rows = 1;
+  bool pair = false;
   StatisticKey(const Schema& schema, const Statistic& statistic, const std::vector<int64_t>& slots);
-  int64_t of(const int32_t* codes) const {
-    const int64_t key = codes[first_slot];
-    return second_slot < 0 ? key : key * second_rows + codes[second_slot];
+  bool has_cuts() const { return first < 0 || second < 0; }
+  static int32_t code(int64_t place, const int32_t* codes, const int32_t* cut_codes) {
+    return place >= 0 ? codes[place] : cut_codes[-1 - place];
+  }
+  int64_t of(const int32_t* codes, const int32_t* cut_codes) const {
+    const int64_t key = code(first, codes, cut_codes);
+    return pair ? key * second_rows + code(second, codes, cut_codes) : key;
   }
 };
 
-// Rows by key.
-struct Groups {
-  std::vector<int64_t> keys;   // ascending
-  std::vector<size_t> starts;  // the rows of key k: rows[starts[k]] … rows[starts[k + 1] - 1], ascending
-  std::vector<size_t> rows;
+// How many training rows there are, and of each class: all of them, or those outside a fold.
+struct ClassRows {
+  double all = 0;
+  std::vector<double> of_class;
+  explicit ClassRows(const std::vector<int64_t>& rows_of_classes);
+  double prior(size_t of_class_index) const { return of_class[of_class_index] / all; }
 };
-Groups group_rows(const int32_t* codes, int64_t rows, int64_t code_slots, const StatisticKey& key);
 
 // The value of a statistic field, before standardising, for a key that `rows` training rows have, `of_class` of them of the
-// field's class: log odds of the smoothed share minus log odds of the prior, or log(1 + rows). Without rows: 0.
+// field's class: log odds of the smoothed share minus log odds of the prior, or log(1 + rows). Without rows: 0. The prior is the
+// class's share of `counted`, the rows that the counts are of; it may be 0 or 1 where a fold has all rows of a class.
 class StatisticFormula {
  public:
-  StatisticFormula(const Schema& schema, const Field& field);
+  StatisticFormula(const Schema& schema, const Field& field, const ClassRows& counted);
   double value(int64_t rows, int64_t of_class) const;
 
  private:
@@ -57,8 +64,6 @@ class StatisticFormula {
   double prior_ = 0.5, smoothing_ = 1;
 };
 
-// The share of a class among all training rows.
-double prior_of_class(const Schema& schema, int64_t of_class);
 // (value - mean) / deviation, clipped to [-4, 4].
 float standardised(const Field& field, double value);
 
@@ -68,7 +73,9 @@ float standardised(const Field& field, double value);
 class StatisticEncoder {
  public:
   explicit StatisticEncoder(const Schema& schema);
-  void encode(const int32_t* codes, float* slopes) const;  // `slopes`: those of the row, from its first slot on
+  // `slopes`: those of the row, from its first slot on. `cut_codes`: by cut; without them statistics with a cut are left as they
+  // are.
+  void encode(const int32_t* codes, float* slopes, const int32_t* cut_codes = nullptr) const;
 
  private:
   struct Table {  // of one statistic
@@ -77,12 +84,7 @@ class StatisticEncoder {
     std::vector<int64_t> slopes;                // where each field's value goes
     std::vector<float> values;                  // keys x fields, then a row for unseen keys and a row for unseen codes
     std::vector<bool> seen_first, seen_second;  // codes that training rows have; second: empty if there is no second field
-    bool unseen_code(const int32_t* codes) const {
-      const auto seen = [](const std::vector<bool>& codes_seen, int32_t code) {
-        return static_cast<size_t>(code) < codes_seen.size() && codes_seen[static_cast<size_t>(code)];
-      };
-      return !seen(seen_first, codes[key.first_slot]) || (key.second_slot >= 0 && !seen(seen_second, codes[key.second_slot]));
-    }
+    bool unseen_code(const int32_t* codes, const int32_t* cut_codes) const;
   };
   std::vector<Table> tables_;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace l0gm {
 
@@ -50,18 +51,21 @@ FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCo
     field_order_ = register_buffer("field_order", at::tensor(order, torch::kInt64));
 
   for (const Column& column : schema.columns) source_names_.push_back(column.name);
-  int64_t last_pair = -1;
+  std::map<std::pair<int64_t, int64_t>, int64_t> pairs;  // the source of two columns, at whatever resolutions they are paired
   for (const Field& field : schema.fields) {
     const Statistic* statistic =
         field.kind == FieldKind::statistic ? &schema.statistics[static_cast<size_t>(field.statistic)] : nullptr;
-    const bool pair = statistic != nullptr && statistic->second >= 0;
-    if (pair && field.statistic != last_pair) {  // the fields of a statistic are adjacent
-      source_names_.push_back(
-          fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)],
-                      source_names_[static_cast<size_t>(schema.fields[static_cast<size_t>(statistic->second)].column)]));
-      last_pair = field.statistic;
+    if (statistic == nullptr || !statistic->of_pair()) {
+      source_of_field_.push_back(field.column);
+      continue;
     }
-    source_of_field_.push_back(pair ? static_cast<int64_t>(source_names_.size()) - 1 : field.column);
+    const int64_t second = schema.column_of(statistic->second);
+    const auto [found, is_new] = pairs.try_emplace({field.column, second}, std::ssize(source_names_));
+    if (is_new) {
+      source_names_.push_back(
+          fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)], source_names_[static_cast<size_t>(second)]));
+    }
+    source_of_field_.push_back(found->second);
   }
   int64_t rows = 0;
   std::vector<int64_t> slot, lookup;
@@ -105,8 +109,8 @@ std::vector<std::vector<int64_t>> FieldEmbeddings::columns_of_dimension() const 
   for (const Field& field : schema_.fields) {
     std::vector<int64_t> read = {field.column};
     if (field.kind == FieldKind::statistic) {
-      const int64_t second = schema_.statistics[static_cast<size_t>(field.statistic)].second;
-      if (second >= 0) read.push_back(schema_.fields[static_cast<size_t>(second)].column);
+      const Statistic& statistic = schema_.statistics[static_cast<size_t>(field.statistic)];
+      if (statistic.of_pair()) read.push_back(schema_.column_of(statistic.second));
     }
     columns.insert(columns.end(), static_cast<size_t>(field.kind == FieldKind::statistic ? 1 : field_width_), read);
   }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "base/csv.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "data/catalogue.h"
 #include "data/table/fit.h"
@@ -17,6 +20,7 @@
 #include "l0gm/error.h"
 #include "model/table_model.h"
 #include "training/table/table_run.h"
+#include "training/table/table_settings.h"
 #include "training/table/table_task.h"
 
 namespace l0gm {
@@ -38,13 +42,34 @@ std::vector<float> weights_of(const TableDataset& data) {
   return weights;
 }
 
+// A budget of columns is one of columns: statistics of pairs would be inputs beside them.
+bool units_are_columns(const Config& config) {
+  return config.gate.unit == UnitKind::group || (config.model.name == "linear" && config.gate.unit != UnitKind::none);
+}
+
+// Nothing reads statistics where there is neither a linear nor a deep branch.
+TableOptions statistics_for(const Config& config) {
+  TableOptions options = config.table;
+  if (options.statistics == Statistics::automatic && config.model.name == "cin") options.statistics = Statistics::none;
+  return options;
+}
+
 // What is known of a made table, the same for any number of rows.
 DataReport truth_of(const TableDataset& data) {
   if (data.planted.empty()) return {};
-  DataReport report{{{"planted", data.planted}, {"bayes_auc", data.bayes_auc}}, ""};
-  if (data.bayes_nll > 0) report.json["bayes_nll"] = data.bayes_nll;
-  const std::string loss = data.bayes_nll > 0 ? fmt::format(", the best possible NLL {:.4f}", data.bayes_nll) : "";
-  report.text = fmt::format("informative: {}; the best possible AUC is {:.4f}{}", join(data.planted, ", "), data.bayes_auc, loss);
+  DataReport report{{{"planted", data.planted}}, ""};
+  std::vector<std::string> scores;
+  const auto add = [&](const char* key, const char* name, double score) {
+    if (score <= 0) return;
+    report.json[key] = score;
+    scores.push_back(fmt::format("the best possible {} {}{:.4f}", name, scores.empty() ? "is " : "", score));
+  };
+  add("bayes_auc", "AUC", data.bayes_auc);
+  add("bayes_nll", "NLL", data.bayes_nll);
+  report.text = fmt::format("informative: {}; {}", join(data.planted, ", "), join(scores, ", "));
+  if (data.about.empty()) return report;
+  report.json["draw"] = nlohmann::json::parse(data.about);
+  report.text += "; drawn: " + data.about;
   return report;
 }
 
@@ -53,6 +78,28 @@ DataReport truth_of(const TableDataset& data) {
 bool TableModality::reads(const DataOptions& data) const { return data.text.empty() && is_catalogued(data.source, name()); }
 
 std::vector<std::string> TableModality::models() const { return table_model_names(); }
+
+void TableModality::settle(Config& config, const Record& record) const {
+  const std::vector<int64_t>& class_rows = record.rows_of_classes();
+  const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}),
+                         std::ssize(dynamic_cast<const TableRecord&>(record).schema.columns), std::ssize(class_rows)};
+  const auto is_open = [&](std::string_view key) {
+    return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
+  };
+  OptionList options = OptionList::of(config);
+  std::vector<std::string> chosen;
+  const int64_t named_epochs = is_open("train.epochs") ? 0 : config.train.epochs;
+  for (const auto& [key, value] : table_settings(facts, config.train.quality, named_epochs)) {
+    if (!is_open(key)) continue;
+    options.set(fmt::format("{}={}", key, value));
+    chosen.push_back(fmt::format("{} = {}", key, value));
+  }
+  if (chosen.empty()) return;
+  log_info(fmt::format("for {} training rows, {} columns and {} classes: {}", with_thousands(facts.rows), facts.columns,
+                       facts.classes, join(chosen, ", ")));
+}
+
+std::vector<std::string> TableModality::resolved_defaults() const { return describe_table_settings(); }
 
 std::shared_ptr<Dataset> TableModality::load(const Config& config) const {
   auto dataset = std::make_shared<TableData>(load_table(config.data, config.train.seed));
@@ -74,7 +121,7 @@ std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& confi
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
   table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
   table.train.weights = weights_of(data);
-  fit_statistics(schema, table.train, config.table);
+  fit_statistics(schema, table.train, statistics_for(config), &data.table, !units_are_columns(config));
   record->counts = count_fields(table.train, schema);
   record->dataset = data.name;
   record->files = data.files;
@@ -140,6 +187,7 @@ DataReport TableModality::make_data(const Config& config, const std::filesystem:
 }
 
 DataReport TableModality::known_truth(const Config& config) const {
+  if (config.data.source == "varied-table") return {};  // another for each seed
   Config small = config;
   small.data.rows = 100;
   return truth_of(load_table(small.data, 0));

@@ -66,7 +66,7 @@ const TableDataset& TableRun::dataset() {
 EncodedTable TableRun::encoded(Split split) {
   const TableDataset& data = dataset();
   EncodedTable rows = encode_rows(data.table, RowEncoder(table.schema), rows_of(data, split), true);
-  if (split == Split::train) fill_out_of_fold(table.schema, rows);
+  if (split == Split::train) fill_out_of_fold(table.schema, rows, &data.table);
   return rows;
 }
 

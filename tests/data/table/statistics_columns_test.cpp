@@ -55,14 +55,14 @@ TEST(Statistics, ColumnThatMapsOneToOneIsLeftOut) {
   const Table t =
       fitted(make({a, renamed, coarser, nearly, renamed}, random_codes(random, 500, 2)), options_for(Statistics::columns));
   std::vector<int64_t> keys;
-  for (const Statistic& statistic : t.schema.statistics) keys.push_back(statistic.first);
+  for (const Statistic& statistic : t.schema.statistics) keys.push_back(statistic.first.field);
   EXPECT_EQ(keys, (std::vector<int64_t>{1, 3, 4}));
 }
 
 std::vector<std::pair<int64_t, int64_t>> pairs_of(const Schema& schema) {
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (const Statistic& statistic : schema.statistics) {
-    if (statistic.second >= 0) pairs.emplace_back(statistic.first, statistic.second);
+    if (statistic.of_pair()) pairs.emplace_back(statistic.first.field, statistic.second.field);
   }
   return pairs;
 }

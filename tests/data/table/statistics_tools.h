@@ -79,4 +79,21 @@ inline Table example(size_t rows, size_t classes, uint64_t seed) {
   return make(columns, labels, classes);
 }
 
+// The chance that a row of class 1 has the larger score.
+inline double area(const std::vector<double>& scores, const std::vector<int32_t>& labels) {
+  std::vector<std::pair<double, int32_t>> sorted;
+  for (size_t i = 0; i < scores.size(); ++i) sorted.emplace_back(scores[i], labels[i]);
+  std::sort(sorted.begin(), sorted.end());
+  double below = 0, positives = 0, won = 0;
+  for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
+    double ones = 0, zeros = 0;
+    for (end = i; end < sorted.size() && sorted[end].first == sorted[i].first; ++end)
+      (sorted[end].second == 1 ? ones : zeros) += 1;
+    won += ones * (below + zeros / 2);
+    below += zeros;
+    positives += ones;
+  }
+  return won / (below * positives);
+}
+
 }  // namespace l0gm::statistics_tools

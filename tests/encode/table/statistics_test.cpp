@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -80,37 +79,43 @@ TEST(KeyIndex, AgreesWithAnOrdinaryMap) {
   EXPECT_EQ(KeyIndex().find(0), -1);
 }
 
-TEST(GroupRows, KeysAscendWithTheirRows) {
-  RandomStream random(6);
-  std::vector<int32_t> codes;
-  std::map<int64_t, std::vector<size_t>> expected;
-  StatisticKey key(example(), {1, 2, {}, {}, {}}, slots_of_fields(example()));
-  for (size_t row = 0; row < 500; ++row) {
-    const auto colour = static_cast<int32_t>(random.below(5)), shape = static_cast<int32_t>(random.below(4));
-    codes.insert(codes.end(), {9, 9, 9, colour, shape});
-    expected[colour * 4 + shape].push_back(row);
-  }
-  const Groups groups = group_rows(codes.data(), 500, 5, key);
-  ASSERT_EQ(groups.keys.size(), expected.size());
-  size_t k = 0;
-  for (const auto& [value, rows] : expected) {
-    EXPECT_EQ(groups.keys[k], value);
-    EXPECT_EQ(std::vector<size_t>(groups.rows.begin() + static_cast<int64_t>(groups.starts[k]),
-                                  groups.rows.begin() + static_cast<int64_t>(groups.starts[k + 1])),
-              rows);
-    ++k;
-  }
+TEST(StatisticKey, ReadsFieldsAndCuts) {
+  Schema schema = example();
+  schema.columns[0].type = ColumnType::numeric;
+  schema.cuts = {{0, {1, 2}}, {0, {1, 2, 3}}};
+  const std::vector<int64_t> slots = slots_of_fields(schema);
+  const std::vector<int32_t> codes = {9, 9, 9, 3, 2}, cut_codes = {2, 4};
+  const auto key_of = [&](const KeyPart& first, const KeyPart& second) {
+    return StatisticKey(schema, {first, second, {}, {}, {}}, slots).of(codes.data(), cut_codes.data());
+  };
+  EXPECT_EQ(key_of(1, {}), 3);
+  EXPECT_EQ(key_of(1, 2), 3 * 4 + 2);
+  EXPECT_EQ(key_of(KeyPart::of_cut(1), {}), 4);
+  EXPECT_EQ(key_of(KeyPart::of_cut(0), 2), 2 * 4 + 2);
+  EXPECT_EQ(key_of(1, KeyPart::of_cut(1)), 3 * 5 + 4);
+  EXPECT_FALSE(StatisticKey(schema, {1, 2, {}, {}, {}}, slots).has_cuts());
+  EXPECT_TRUE(StatisticKey(schema, {1, KeyPart::of_cut(0), {}, {}, {}}, slots).has_cuts());
 }
 
 TEST(StatisticFormula, LogOddsAgainstThePriorAndLogOfRows) {
   const Schema schema = example();
-  const StatisticFormula of_yes(schema, schema.fields[3]), of_rows(schema, schema.fields[4]);
+  const ClassRows all(schema.class_rows);
+  const StatisticFormula of_yes(schema, schema.fields[3], all), of_rows(schema, schema.fields[4], all);
   for (const auto& [rows, yes] : {std::pair{0, 0}, {1, 0}, {1, 1}, {10, 9}, {70, 11}, {100000, 100000}, {100000, 0}}) {
     EXPECT_NEAR(of_yes.value(rows, yes), odds(rows, yes, 8, 0.25), 1e-12) << rows << " " << yes;
     EXPECT_DOUBLE_EQ(of_rows.value(rows, yes), std::log(1.0 + rows));
   }
   EXPECT_EQ(of_yes.value(0, 0), 0.0);
-  EXPECT_EQ(prior_of_class(schema, 0), 0.75);
+  EXPECT_EQ(all.prior(0), 0.75);
+}
+
+TEST(StatisticFormula, IsFiniteWhereAFoldHasAllRowsOfAClass) {
+  const Schema schema = example();
+  const StatisticFormula none_left(schema, schema.fields[3], ClassRows({30, 0})),
+      only(schema, schema.fields[3], ClassRows({0, 30}));
+  EXPECT_NEAR(none_left.value(5, 0), std::log(8.0 / 13.0), 1e-12);
+  EXPECT_NEAR(only.value(5, 5), std::log(13.0 / 8.0), 1e-12);
+  EXPECT_EQ(StatisticFormula(schema, schema.fields[3], ClassRows({0, 0})).value(0, 0), 0.0);
 }
 
 TEST(Standardised, IsClipped) {
@@ -143,6 +148,25 @@ TEST(StatisticEncoder, CodesThatTrainingNeverSawGetTheMean) {
   const std::vector<float> known = encode(StatisticEncoder(example()), {0, 0, 0, 3, 0});
   EXPECT_EQ(known[5], encode(StatisticEncoder(example()), {0, 0, 0, 3, 1})[5]);
   EXPECT_EQ(known[7], 0.0F);
+}
+
+TEST(StatisticEncoder, CutsAreKeysLikeFields) {
+  Schema schema = example();
+  schema.columns[0].type = ColumnType::numeric;
+  schema.cuts = {{0, {1, 2}}};  // codes 0 … 3
+  schema.statistics[0].first = KeyPart::of_cut(0);
+  schema.statistics[1].second = KeyPart::of_cut(0);  // keys 2, 13, 14 of 4 codes as before
+  const StatisticEncoder encoder(schema);
+  const std::vector<int32_t> codes = {0, 0, 0, 3, 0}, cut_codes = {3}, second = {1};
+  std::vector<float> slopes(9, 77.0F);
+  encoder.encode(codes.data(), slopes.data(), cut_codes.data());
+  EXPECT_FLOAT_EQ(slopes[5], static_cast<float>((odds(70, 11, 8, 0.25) - 0.25) / 0.5));
+  encoder.encode(codes.data(), slopes.data(), second.data());
+  EXPECT_EQ(slopes[5], 0.0F);  // the code 1 was never seen
+  EXPECT_FLOAT_EQ(slopes[7], static_cast<float>((odds(40, 20, 8, 0.25) + 0.5) / 2));
+  slopes.assign(9, 77.0F);
+  encoder.encode(codes.data(), slopes.data());  // without numbers: left alone
+  EXPECT_EQ(slopes, std::vector<float>(9, 77.0F));
 }
 
 TEST(StatisticEncoder, DoesNotNeedTheSchemaLater) {

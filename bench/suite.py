@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Our defaults beside boosted trees over a suite of tables: Adult (both protocols), houses, messy-table, planted-table, draws of varied-table.
+
+Usage: bench/suite.py [--tables adult,houses,messy,planted,varied] [--draws 10] [--first-draw 100] [--seeds 3] [--quality good]
+                      [--methods dense,gate,lightgbm,catboost,xgboost] [--most-rows N] [--jobs 1] [--device cpu] [--out runs/suite]
+                      [--set key=value ...] [--l0gm build/release/l0gm] [--peers .venv-peers/bin/python]
+Prints one Markdown table: NLL / AUC / accuracy / seconds of each method on the test rows of each table, mean over seeds; then mean rank by NLL
+and mean NLL relative to the best method of each table. Nothing is set but the gate: our lines are what a stranger gets. Finished runs are kept
+and skipped as long as configuration and settings are the same (remove the folder after a change of the program). Draws below 100 are for tuning,
+those from 100 on for reports. Adult and houses are read from $L0GM_DATA; tables whose files are absent are left out with a message.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runs import PEERS, ROOT, Cell, Runs, mean, table
+
+OURS = {"dense": ("ours, dense", {"gate.unit": "none"}), "gate": ("ours, 25 % open", {"gate.target_active": 0.25})}
+PEER_METHODS = ("lightgbm", "catboost", "xgboost")
+
+
+@dataclass
+class Task:
+    """A table of the suite: what a configuration says of its data, and nothing else."""
+    name: str
+    data: dict[str, object]
+    splits: str = "train.seed"  # what makes another seed: another split of fixed ones, or other rows
+    seeds: range = field(default_factory=lambda: range(3))
+
+
+def tasks_of(arguments: argparse.Namespace) -> list[Task]:
+    data = Path(os.environ.get("L0GM_DATA", ROOT.parent / "shared" / "data"))
+    seeds = range(arguments.seeds)
+    tasks = []
+    wanted = arguments.tables.split(",")
+    if "adult" in wanted and (data / "adult").exists():
+        tasks += [Task(f"adult-{protocol}", {"source": "adult", "protocol": protocol, "dir": str(data)}, seeds=seeds) for protocol in ("openml", "uci")]
+    if "houses" in wanted and (data / "houses").exists():
+        files = {split: str(data / "houses" / f"{split}.csv.xz") for split in ("train", "valid", "test")}
+        tasks.append(Task("houses", {"source": "csv", "label": "expensive", **files}, seeds=seeds))
+    if "messy" in wanted:
+        tasks.append(Task("messy-table", {"source": "messy-table"}, "data.split.seed", seeds))
+    if "planted" in wanted:
+        tasks.append(Task("planted-table", {"source": "planted-table"}, "data.split.seed", seeds))
+    if "varied" in wanted:
+        tasks += [Task(f"varied-{draw}", {"source": "varied-table", "split.seed": draw}, seeds=seeds)
+                  for draw in range(arguments.first_draw, arguments.first_draw + arguments.draws)]
+    missing = [name for name in ("adult", "houses") if name in wanted and not any(task.name.startswith(name) for task in tasks)]
+    for name in missing:
+        print(f"{name}: not in {data}, left out", file=sys.stderr)
+    return tasks
+
+
+def config_of(runs: Runs, task: Task) -> Path:
+    path = runs.out / "configs" / f"{task.name}.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[data]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in task.data.items()))
+    return path
+
+
+def rows_of(runs: Runs, task: Task) -> int:
+    """Of a draw, without making its cells twice: what the export says."""
+    return json.loads((export(runs, task, 0) / "rows.json").read_text())["all"]
+
+
+def export(runs: Runs, task: Task, seed: int) -> Path:
+    folder = runs.out / "data" / f"{task.name}-{seed}"
+    if not (folder / "rows.json").exists():
+        said = runs.l0gm("data", "export", str(config_of(runs, task)), "--out", str(folder), "--set", f"{task.splits}={seed}")
+        (folder / "rows.json").write_text(json.dumps({"all": said["train"] + said["valid"] + said["test"]}))
+    return folder
+
+
+def ours(runs: Runs, task: Task, method: str, arguments: argparse.Namespace) -> list[dict]:
+    options = {**OURS[method][1], "train.quality": arguments.quality, **dict(word.split("=", 1) for word in arguments.set)}
+    results = []
+    for seed in task.seeds:
+        of_seed = {**options, task.splits: seed} if task.splits != "train.seed" else options
+        cell = Cell(f"{task.name}-{method}-{arguments.quality}" + (f"-{seed}" if of_seed is not options else ""), method, config_of(runs, task), of_seed)
+        results += runs.all([cell], range(seed, seed + 1))[cell.name]
+    return results
+
+
+def peer(runs: Runs, task: Task, method: str) -> list[dict]:
+    results = []
+    for seed in task.seeds:
+        folder = runs.out / "peers" / f"{task.name}-{method}-{seed}"
+        if not (folder / "summary.json").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            subprocess.run([str(runs.peers), str(ROOT / "peers" / "train.py"), method, str(export(runs, task, seed)), "--out", str(folder),
+                            "--seed", str(seed), "--threads", "2"], check=True, stdout=sys.stderr)
+        summary = json.loads((folder / "summary.json").read_text())
+        results.append({"test": runs.l0gm("eval", str(folder)), "seconds": summary["train_seconds"]})
+        print(f"{task.name} {method} seed {seed}: NLL {results[-1]['test']['nll']:.4f}, {summary['train_seconds']:.0f} s", file=sys.stderr)
+    return results
+
+
+def cell_of(results: list[dict], best: bool) -> str:
+    nll = f"{mean(results, 'test', 'nll'):.4f}"
+    return (f"{f'**{nll}**' if best else nll} / {mean(results, 'test', 'auc'):.4f} / {mean(results, 'test', 'accuracy'):.4f} / "
+            f"{statistics.mean(result['seconds'] for result in results):.0f}")
+
+
+def report(results: dict[str, dict[str, list[dict]]], methods: list[str]) -> None:
+    labels = [OURS[method][0] if method in OURS else method for method in methods]
+    ranks, ratios = {method: [] for method in methods}, {method: [] for method in methods}
+    rows = []
+    for name, by_method in results.items():
+        losses = {method: mean(by_method[method], "test", "nll") for method in methods}
+        least = min(losses.values())
+        for method in methods:
+            ranks[method].append(1 + sum(other < losses[method] for other in losses.values()))
+            ratios[method].append(losses[method] / least)
+        rows.append([name, *(cell_of(by_method[method], losses[method] == least) for method in methods)])
+    rows.append(["mean rank by NLL", *(f"{statistics.mean(ranks[method]):.2f}" for method in methods)])
+    rows.append(["mean NLL, 1 = the best of each table", *(f"{statistics.mean(ratios[method]):.4f}" for method in methods)])
+    table(["NLL / AUC / accuracy / seconds", *labels], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", default="adult,houses,messy,planted,varied")
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first-draw", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--quality", default="good", choices=("fast", "good", "best"))
+    parser.add_argument("--methods", default=",".join((*OURS, *PEER_METHODS)))
+    parser.add_argument("--most-rows", type=int, default=0, help="leave out draws of more rows; 0: none")
+    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="for our lines: a choice to be tried")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "suite")
+    parser.add_argument("--l0gm", dest="program", type=Path, default=ROOT / "build" / "release" / "l0gm")
+    parser.add_argument("--peers", type=Path, default=PEERS)
+    arguments = parser.parse_args()
+    runs = Runs(arguments.program, arguments.out, arguments.jobs, arguments.device, peers=arguments.peers)
+    methods = arguments.methods.split(",")
+    for method in methods:
+        if method not in OURS and method not in PEER_METHODS:
+            parser.error(f"--methods: '{method}' is unknown; there are {', '.join((*OURS, *PEER_METHODS))}")
+    results = {}
+    for task in tasks_of(arguments):
+        if arguments.most_rows and task.name.startswith("varied") and rows_of(runs, task) > arguments.most_rows:
+            continue
+        results[task.name] = {method: ours(runs, task, method, arguments) if method in OURS else peer(runs, task, method) for method in methods}
+    report(results, methods)
+
+
+if __name__ == "__main__":
+    main()

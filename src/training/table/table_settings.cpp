@@ -1,0 +1,56 @@
+#include "training/table/table_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace l0gm {
+namespace {
+
+// The power of two nearest to `value`, from `least` to `most`.
+int64_t power_of_two(double value, int64_t least, int64_t most) {
+  return std::clamp(int64_t{1} << std::max(0, static_cast<int>(std::lround(std::log2(std::max(1.0, value))))), least, most);
+}
+
+// Short tables need steps that are many enough, long ones steps that are large enough.
+int64_t batch_for(int64_t rows) {
+  const auto count = static_cast<double>(rows);
+  return rows <= 250'000 ? power_of_two(count / 60, 32, 256) : power_of_two(count / 1000, 256, 4096);
+}
+
+// About equally many steps in a short table as in one of 4,000 rows; beyond 100,000 rows fewer passes.
+int64_t epochs_for(int64_t rows, Quality quality) {
+  const auto count = static_cast<double>(rows);
+  const double of_short = 30 * std::sqrt(4000 / std::max(count, 1.0)), of_long = 3e6 / std::max(count, 1.0);
+  const double epochs = rows < 4000 ? std::min(of_short, 90.0) : std::clamp(of_long, 4.0, 30.0);
+  const double share = quality == Quality::fast ? 0.4 : quality == Quality::best ? 2 : 1;
+  return std::max<int64_t>(3, std::lround(share * epochs));
+}
+
+}  // namespace
+
+std::vector<TableSetting> table_settings(const TableFacts& facts, Quality quality, int64_t epochs) {
+  const bool few_rows = facts.rows < 2000;
+  if (epochs == 0) epochs = epochs_for(facts.rows, quality);
+  return {{"train.batch", std::to_string(batch_for(facts.rows))},
+          {"train.epochs", std::to_string(epochs)},
+          {"train.patience", std::to_string(std::max<int64_t>(5, (epochs + 2) / 3))},
+          {"train.lr", "0.002"},
+          {"model.dropout", few_rows ? "0.3" : "0.2"},
+          {"model.interface_dropout", few_rows ? "0.2" : "0.1"}};
+}
+
+std::vector<std::string> describe_table_settings() {
+  return {
+      "| `train.batch` | a sixtieth of the training rows, from `32` to `256`; beyond 250,000 rows a thousandth, to `4096`; a "
+      "power of two |",
+      "| `train.epochs` | `30` from 4,000 to 100,000 training rows; fewer rows: more, to `90` for 450; more rows: 3,000,000 rows "
+      "altogether, at least `4`. `fast`: 0.4 times as many, `best`: twice |",
+      "| `train.patience` | a third of `train.epochs`, at least `5` |",
+      "| `train.lr` | `0.002` |",
+      "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
+      "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |"};
+}
+
+}  // namespace l0gm

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "training/options.h"
+
+namespace l0gm {
+
+// What settings follow from: training rows, input columns, classes.
+struct TableFacts {
+  int64_t rows = 0, columns = 0, classes = 2;
+};
+
+// An option that follows from the table, where nobody named it.
+struct TableSetting {
+  std::string_view key;
+  std::string value;  // as in a configuration
+};
+
+// `epochs`: how many were asked for; 0: nobody named them.
+std::vector<TableSetting> table_settings(const TableFacts& facts, Quality quality, int64_t epochs = 0);
+
+// The same for people, as rows of docs/options.md.
+std::vector<std::string> describe_table_settings();
+
+}  // namespace l0gm

@@ -1,0 +1,105 @@
+#include "training/table/table_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "training/tiny_run.h"
+
+namespace l0gm {
+namespace {
+
+using testing_tools::train;
+using testing_tools::Watcher;
+
+std::map<std::string, double> settings_for(int64_t rows, Quality quality = Quality::good, int64_t epochs = 0) {
+  std::map<std::string, double> found;
+  for (const auto& [key, value] : table_settings({rows, 10, 2}, quality, epochs)) found[std::string(key)] = std::stod(value);
+  return found;
+}
+
+TEST(TableSettings, ShortTablesGetManySmallStepsLongOnesFewPasses) {
+  EXPECT_EQ(settings_for(500)["train.batch"], 32);
+  EXPECT_EQ(settings_for(30'000)["train.batch"], 256);
+  EXPECT_EQ(settings_for(10'000'000)["train.batch"], 4096);
+  EXPECT_EQ(settings_for(30'000)["train.epochs"], 30);
+  EXPECT_EQ(settings_for(10'000'000)["train.epochs"], 4);
+  double epochs = 1e9, batch = 0;
+  for (int64_t rows = 20; rows <= 20'000'000; rows *= 2) {
+    auto found = settings_for(rows);
+    const double steps = found["train.epochs"] * static_cast<double>(rows) / found["train.batch"];
+    EXPECT_LE(found["train.epochs"], epochs) << rows;
+    EXPECT_GE(found["train.batch"], batch) << rows;
+    EXPECT_LE(steps, 30'000) << rows;
+    EXPECT_GE(steps, rows < 500 ? 0 : 1000) << rows;
+    EXPECT_GE(found["train.patience"], 5) << rows;
+    epochs = found["train.epochs"];
+    batch = found["train.batch"];
+  }
+}
+
+TEST(TableSettings, QualityBuysPasses) {
+  for (const int64_t rows : {300, 5000, 100'000, 10'000'000}) {
+    EXPECT_LT(settings_for(rows, Quality::fast)["train.epochs"], settings_for(rows)["train.epochs"]) << rows;
+    EXPECT_GT(settings_for(rows, Quality::best)["train.epochs"], settings_for(rows)["train.epochs"]) << rows;
+  }
+}
+
+TEST(TableSettings, PatienceFollowsTheEpochsThatWereAskedFor) {
+  EXPECT_EQ(settings_for(30'000, Quality::good, 90)["train.patience"], 30);
+  EXPECT_EQ(settings_for(30'000, Quality::good, 3)["train.patience"], 5);
+}
+
+class SettledRun : public testing::Test {
+ protected:
+  std::filesystem::path config(const std::string& text) const {
+    return folder_.write("c.toml",
+                         "[data]\nsource = 'planted-table'\nrows = 600\n[model]\nname = 'mlp'\nwidth = 2\nhidden = 8\n" + text);
+  }
+  Config stored() const { return read_config(folder_.path() / "run/config.toml", {}); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(SettledRun, WritesWhatFollowsFromTheTable) {
+  train(read_config(config(""), {"train.quality=fast"}), folder_.path() / "run");
+  const Config config = stored();
+  const auto expected = settings_for(360, Quality::fast);
+  EXPECT_EQ(config.train.epochs, expected.at("train.epochs"));
+  EXPECT_EQ(config.train.batch, expected.at("train.batch"));
+  EXPECT_EQ(config.train.patience, expected.at("train.patience"));
+  EXPECT_EQ(config.model.dropout, expected.at("model.dropout"));
+  EXPECT_EQ(config.model.interface_dropout, expected.at("model.interface_dropout"));
+  EXPECT_EQ(config.train.quality, Quality::fast);
+}
+
+TEST_F(SettledRun, WhatIsNamedStays) {
+  train(read_config(config("[train]\nepochs = 3\nbatch = 100\n"), {"model.dropout=0", "train.patience=0"}),
+        folder_.path() / "run");
+  const Config config = stored();
+  EXPECT_EQ(config.train.epochs, 3);
+  EXPECT_EQ(config.train.batch, 100);
+  EXPECT_EQ(config.train.patience, 0);
+  EXPECT_EQ(config.model.dropout, 0);
+  EXPECT_EQ(config.model.interface_dropout, 0.2);  // of a short table
+}
+
+TEST_F(SettledRun, GoesOnAfterAStop) {
+  const Config settled = read_config(config(""), {"train.quality=fast"});
+  Watcher watcher;
+  watcher.stop_at = 5;
+  EXPECT_FALSE(train(settled, folder_.path() / "run", watcher));
+  EXPECT_TRUE(train(settled, folder_.path() / "run", watcher, true));
+}
+
+TEST_F(SettledRun, AConfigurationMadeByAProgramIsLeftAlone) {
+  Config made = read_config(config(""), {"train.epochs=2"});
+  made.left_open.clear();
+  made.model.dropout = 0.05;
+  train(made, folder_.path() / "run");
+  EXPECT_EQ(stored().model.dropout, 0.05);
+  EXPECT_EQ(stored().train.batch, TrainOptions().batch);
+}
+
+}  // namespace
+}  // namespace l0gm
