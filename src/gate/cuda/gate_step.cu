@@ -1,0 +1,155 @@
+#include "gate/cuda/gate_step.h"
+
+namespace l0gm::cuda {
+
+namespace {
+
+constexpr int threads = 256, warp = 32;
+constexpr int64_t most_blocks = 1024, most_row_blocks = 256;  // constants, so that sums do not depend on the device
+
+// A block is `lanes` threads wide, each of them four neighbouring columns, whose logits it keeps over all of its rows.
+struct Layout {
+  int lanes;
+  dim3 blocks;
+};
+
+Layout layout_of(const DeviceGate& gate) {
+  const int64_t quads = (gate.width + 3) / 4;
+  int lanes = warp;
+  while (lanes > 1 && lanes / 2 >= quads) lanes /= 2;
+  const int64_t across = (quads + lanes - 1) / lanes, down = threads / lanes;
+  int64_t row_blocks = most_blocks / across;
+  row_blocks = row_blocks > most_row_blocks ? most_row_blocks : row_blocks < 1 ? 1 : row_blocks;
+  const int64_t needed = (gate.rows + down - 1) / down;
+  if (needed < row_blocks) row_blocks = needed;
+  return {lanes, dim3(static_cast<unsigned>(across), static_cast<unsigned>(row_blocks))};
+}
+
+// Four numbers from `at` on, one load where `whole` (rows are multiples of four); missing ones and a null pointer give `other`.
+__device__ __forceinline__ float4 four(const float* from, int64_t at, int count, bool whole, float other) {
+  if (from == nullptr) return {other, other, other, other};
+  if (whole) return *reinterpret_cast<const float4*>(from + at);
+  return {from[at], count > 1 ? from[at + 1] : other, count > 2 ? from[at + 2] : other, count > 3 ? from[at + 3] : other};
+}
+
+__device__ __forceinline__ void put_four(const float4& v, float* to, int64_t at, int count, bool whole) {
+  if (whole) {
+    *reinterpret_cast<float4*>(to + at) = v;
+    return;
+  }
+  to[at] = v.x;
+  if (count > 1) to[at + 1] = v.y;
+  if (count > 2) to[at + 2] = v.z;
+  if (count > 3) to[at + 3] = v.w;
+}
+
+struct FourGates {
+  GateValue x, y, z, w;
+};
+
+__device__ __forceinline__ FourGates gates_of(const DeviceGate& gate, int64_t row, int64_t quad, const float4& logits) {
+  const PhiloxWords words = philox_of_row(gate.key, static_cast<uint64_t>(__ldg(gate.ids + row)), static_cast<uint32_t>(quad));
+  return {gate_value(logits.x, uniform_of_bits(words.c0), gate.numbers),
+          gate_value(logits.y, uniform_of_bits(words.c1), gate.numbers),
+          gate_value(logits.z, uniform_of_bits(words.c2), gate.numbers),
+          gate_value(logits.w, uniform_of_bits(words.c3), gate.numbers)};
+}
+
+// Calls work(row, place of the first of four numbers, their count, logits, keep) for each row of this thread.
+template <class Work>
+__device__ __forceinline__ void for_rows(const DeviceGate& gate, int lanes, const Work& work) {
+  const int64_t quad = static_cast<int64_t>(blockIdx.x) * lanes + threadIdx.x % lanes, column = 4 * quad;
+  if (column >= gate.width) return;
+  const bool whole = gate.width % 4 == 0;
+  const int count = gate.width - column < 4 ? static_cast<int>(gate.width - column) : 4;
+  float4 logits{}, keep{};
+  if (!gate.by_element)
+    logits = four(gate.logits, column, count, whole, 0.0F), keep = four(gate.keep, column, count, whole, 1.0F);
+  const int64_t step = static_cast<int64_t>(gridDim.y) * (threads / lanes);
+  for (int64_t row = static_cast<int64_t>(blockIdx.y) * (threads / lanes) + threadIdx.x / lanes; row < gate.rows; row += step) {
+    const int64_t at = row * gate.width + column;
+    if (gate.by_element) logits = four(gate.logits, at, count, whole, 0.0F), keep = four(gate.keep, at, count, whole, 1.0F);
+    const float4 r = four(gate.r, at, count, whole, 1.0F);
+    work(at, count, whole, r, keep, gates_of(gate, row, quad, logits));
+  }
+}
+
+__global__ void __launch_bounds__(threads) forward_kernel(DeviceGate gate, int lanes, float* value, float* gates) {
+  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const FourGates& g) {
+    const float4 z{g.x.z * keep.x, g.y.z * keep.y, g.z.z * keep.z, g.w.z * keep.w};
+    if (value) put_four({r.x * z.x, r.y * z.y, r.z * z.z, r.w * z.w}, value, at, count, whole);
+    if (gates) put_four(z, gates, at, count, whole);
+  });
+}
+
+// A unit that top-k closes passes the gradient to its logit as if it were open, so that it can come back.
+__global__ void __launch_bounds__(threads) backward_kernel(DeviceGate gate, int lanes, const float* of_value,
+                                                           const float* of_gates, float* of_r, float* of_logits, float* partial) {
+  float4 sum{};
+  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const FourGates& g) {
+    const float4 dv = four(of_value, at, count, whole, 0.0F), dg = four(of_gates, at, count, whole, 0.0F);
+    if (of_r)
+      put_four({dv.x * g.x.z * keep.x, dv.y * g.y.z * keep.y, dv.z * g.z.z * keep.z, dv.w * g.w.z * keep.w}, of_r, at, count,
+               whole);
+    const float4 d{(dv.x * r.x + dg.x) * g.x.slope, (dv.y * r.y + dg.y) * g.y.slope, (dv.z * r.z + dg.z) * g.z.slope,
+                   (dv.w * r.w + dg.w) * g.w.slope};
+    if (gate.by_element) put_four(d, of_logits, at, count, whole);
+    sum.x += d.x, sum.y += d.y, sum.z += d.z, sum.w += d.w;
+  });
+  if (gate.by_element) return;
+  __shared__ float4 sums[threads];
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  const int64_t column = 4 * (static_cast<int64_t>(blockIdx.x) * lanes + threadIdx.x);
+  if (static_cast<int>(threadIdx.x) >= lanes || column >= gate.width) return;
+  for (int other = threadIdx.x + lanes; other < threads; other += lanes)
+    sum.x += sums[other].x, sum.y += sums[other].y, sum.z += sums[other].z, sum.w += sums[other].w;
+  const int count = gate.width - column < 4 ? static_cast<int>(gate.width - column) : 4;
+  put_four(sum, partial, blockIdx.y * gate.width + column, count, gate.width % 4 == 0);
+}
+
+// Adds the sums of the row blocks: each warp of a block a run of them for 32 columns, then the first one those of the warps.
+__global__ void __launch_bounds__(threads) join_kernel(const float* partial, int64_t width, int count, float* sums) {
+  constexpr int warps = threads / warp, unrolled = 4;
+  __shared__ float found[warps][warp];
+  const int w = threadIdx.x / warp, lane = threadIdx.x % warp;
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * warp + lane;
+  const int run = (count + warps - 1) / warps, end = min(count, (w + 1) * run);
+  float sum = 0;
+  if (column < width) {
+    for (int i = w * run; i < end; i += unrolled) {
+      float values[unrolled];
+#pragma unroll
+      for (int k = 0; k < unrolled; ++k) values[k] = i + k < end ? partial[(i + k) * width + column] : 0.0F;
+#pragma unroll
+      for (int k = 0; k < unrolled; ++k) sum += values[k];
+    }
+  }
+  found[w][lane] = sum;
+  __syncthreads();
+  if (w != 0 || column >= width) return;
+  for (int other = 1; other < warps; ++other) sum += found[other][lane];
+  sums[column] = sum;
+}
+
+}  // namespace
+
+int64_t gate_partial_sums(const DeviceGate& gate) { return gate.by_element ? 0 : layout_of(gate).blocks.y * gate.width; }
+
+void gate_forward(const DeviceGate& gate, float* value, float* gates, cudaStream_t stream) {
+  if (gate.rows == 0 || gate.width == 0) return;
+  const Layout layout = layout_of(gate);
+  forward_kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, value, gates);
+}
+
+void gate_backward(const DeviceGate& gate, const float* of_value, const float* of_gates, float* of_r, float* of_logits,
+                   float* partial, cudaStream_t stream) {
+  if (gate.rows == 0 || gate.width == 0) return;
+  const Layout layout = layout_of(gate);
+  backward_kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, of_value, of_gates, of_r, of_logits, partial);
+  if (gate.by_element) return;
+  const dim3 blocks(static_cast<unsigned>((gate.width + warp - 1) / warp));
+  join_kernel<<<blocks, threads, 0, stream>>>(partial, gate.width, static_cast<int>(layout.blocks.y), of_logits);
+}
+
+}  // namespace l0gm::cuda
