@@ -99,7 +99,7 @@ void measure(int64_t rows, int64_t width, bool by_element) {
   for (size_t i = 0; i < units; i += 3) keep[i] = 0;
   std::vector<int64_t> ids(static_cast<size_t>(rows));
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(i * 7919 % 1000003);
-  cuda::DeviceGate gate;
+  GateRows gate;
   gate.rows = rows, gate.width = width, gate.key = 0x1234567890ABCDEFULL, gate.by_element = by_element;
   gate.numbers = {1 / 0.7F, -0.1F, 1.1F};
   int64_t* device_ids = on_device(ids);

@@ -13,7 +13,7 @@ struct Layout {
   dim3 blocks;
 };
 
-Layout layout_of(const DeviceGate& gate) {
+Layout layout_of(const GateRows& gate) {
   const int64_t quads = (gate.width + 3) / 4;
   int lanes = warp;
   while (lanes > 1 && lanes / 2 >= quads) lanes /= 2;
@@ -43,21 +43,20 @@ __device__ __forceinline__ void put_four(const float4& v, float* to, int64_t at,
   if (count > 3) to[at + 3] = v.w;
 }
 
-struct FourGates {
-  GateValue x, y, z, w;
-};
-
-__device__ __forceinline__ FourGates gates_of(const DeviceGate& gate, int64_t row, int64_t quad, const float4& logits) {
+__device__ __forceinline__ float4 gates_of(const GateRows& gate, int64_t row, int64_t quad, const float4& logits) {
   const PhiloxWords words = philox_of_row(gate.key, static_cast<uint64_t>(__ldg(gate.ids + row)), static_cast<uint32_t>(quad));
-  return {gate_value(logits.x, uniform_of_bits(words.c0), gate.numbers),
-          gate_value(logits.y, uniform_of_bits(words.c1), gate.numbers),
-          gate_value(logits.z, uniform_of_bits(words.c2), gate.numbers),
-          gate_value(logits.w, uniform_of_bits(words.c3), gate.numbers)};
+  const GateNumbers& n = gate.numbers;
+  return {gate_of(logits.x, uniform_of_bits(words.c0), n), gate_of(logits.y, uniform_of_bits(words.c1), n),
+          gate_of(logits.z, uniform_of_bits(words.c2), n), gate_of(logits.w, uniform_of_bits(words.c3), n)};
 }
 
-// Calls work(row, place of the first of four numbers, their count, logits, keep) for each row of this thread.
+__device__ __forceinline__ float4 times(const float4& a, const float4& b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
+__device__ __forceinline__ float4 plus(const float4& a, const float4& b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
+
+// Calls work(place of the first of four numbers, their count, whether rows are multiples of four, r, keep, z) for each row of
+// this thread.
 template <class Work>
-__device__ __forceinline__ void for_rows(const DeviceGate& gate, int lanes, const Work& work) {
+__device__ __forceinline__ void for_rows(const GateRows& gate, int lanes, const Work& work) {
   const int64_t quad = static_cast<int64_t>(blockIdx.x) * lanes + threadIdx.x % lanes, column = 4 * quad;
   if (column >= gate.width) return;
   const bool whole = gate.width % 4 == 0;
@@ -74,27 +73,26 @@ __device__ __forceinline__ void for_rows(const DeviceGate& gate, int lanes, cons
   }
 }
 
-__global__ void __launch_bounds__(threads) forward_kernel(DeviceGate gate, int lanes, float* value, float* gates) {
-  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const FourGates& g) {
-    const float4 z{g.x.z * keep.x, g.y.z * keep.y, g.z.z * keep.z, g.w.z * keep.w};
-    if (value) put_four({r.x * z.x, r.y * z.y, r.z * z.z, r.w * z.w}, value, at, count, whole);
-    if (gates) put_four(z, gates, at, count, whole);
+__global__ void __launch_bounds__(threads) forward_kernel(GateRows gate, int lanes, float* value, float* gates) {
+  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const float4& z) {
+    const float4 kept = times(z, keep);
+    if (value) put_four(times(r, kept), value, at, count, whole);
+    if (gates) put_four(kept, gates, at, count, whole);
   });
 }
 
 // A unit that top-k closes passes the gradient to its logit as if it were open, so that it can come back.
-__global__ void __launch_bounds__(threads) backward_kernel(DeviceGate gate, int lanes, const float* of_value,
-                                                           const float* of_gates, float* of_r, float* of_logits, float* partial) {
+__global__ void __launch_bounds__(threads) backward_kernel(GateRows gate, int lanes, const float* of_value, const float* of_gates,
+                                                           float* of_r, float* of_logits, float* partial) {
   float4 sum{};
-  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const FourGates& g) {
+  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const float4& z) {
     const float4 dv = four(of_value, at, count, whole, 0.0F), dg = four(of_gates, at, count, whole, 0.0F);
-    if (of_r)
-      put_four({dv.x * g.x.z * keep.x, dv.y * g.y.z * keep.y, dv.z * g.z.z * keep.z, dv.w * g.w.z * keep.w}, of_r, at, count,
-               whole);
-    const float4 d{(dv.x * r.x + dg.x) * g.x.slope, (dv.y * r.y + dg.y) * g.y.slope, (dv.z * r.z + dg.z) * g.z.slope,
-                   (dv.w * r.w + dg.w) * g.w.slope};
+    if (of_r) put_four(times(dv, times(z, keep)), of_r, at, count, whole);
+    const float4 slope{gate_slope(z.x, gate.numbers), gate_slope(z.y, gate.numbers), gate_slope(z.z, gate.numbers),
+                       gate_slope(z.w, gate.numbers)};
+    const float4 d = times(plus(times(dv, r), dg), slope);
     if (gate.by_element) put_four(d, of_logits, at, count, whole);
-    sum.x += d.x, sum.y += d.y, sum.z += d.z, sum.w += d.w;
+    sum = plus(sum, d);
   });
   if (gate.by_element) return;
   __shared__ float4 sums[threads];
@@ -102,8 +100,7 @@ __global__ void __launch_bounds__(threads) backward_kernel(DeviceGate gate, int 
   __syncthreads();
   const int64_t column = 4 * (static_cast<int64_t>(blockIdx.x) * lanes + threadIdx.x);
   if (static_cast<int>(threadIdx.x) >= lanes || column >= gate.width) return;
-  for (int other = threadIdx.x + lanes; other < threads; other += lanes)
-    sum.x += sums[other].x, sum.y += sums[other].y, sum.z += sums[other].z, sum.w += sums[other].w;
+  for (int other = threadIdx.x + lanes; other < threads; other += lanes) sum = plus(sum, sums[other]);
   const int count = gate.width - column < 4 ? static_cast<int>(gate.width - column) : 4;
   put_four(sum, partial, blockIdx.y * gate.width + column, count, gate.width % 4 == 0);
 }
@@ -134,15 +131,15 @@ __global__ void __launch_bounds__(threads) join_kernel(const float* partial, int
 
 }  // namespace
 
-int64_t gate_partial_sums(const DeviceGate& gate) { return gate.by_element ? 0 : layout_of(gate).blocks.y * gate.width; }
+int64_t gate_partial_sums(const GateRows& gate) { return gate.by_element ? 0 : layout_of(gate).blocks.y * gate.width; }
 
-void gate_forward(const DeviceGate& gate, float* value, float* gates, cudaStream_t stream) {
+void gate_forward(const GateRows& gate, float* value, float* gates, cudaStream_t stream) {
   if (gate.rows == 0 || gate.width == 0) return;
   const Layout layout = layout_of(gate);
   forward_kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, value, gates);
 }
 
-void gate_backward(const DeviceGate& gate, const float* of_value, const float* of_gates, float* of_r, float* of_logits,
+void gate_backward(const GateRows& gate, const float* of_value, const float* of_gates, float* of_r, float* of_logits,
                    float* partial, cudaStream_t stream) {
   if (gate.rows == 0 || gate.width == 0) return;
   const Layout layout = layout_of(gate);
