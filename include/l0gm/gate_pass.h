@@ -19,6 +19,7 @@ struct GateSite {
   torch::Tensor index;                            // groups: the unit of each dimension; else undefined
   std::function<std::string(int64_t)> unit_name;  // on demand: sites can have millions of units
   bool at_interface = false;                      // all that the head reads passes here
+  bool gates_are_read = true;                     // in training, besides the gated value; false spares a device writing them
 };
 
 // One forward pass: the state of training, the noise and the examples. It records the result of each site, so that expected cost

@@ -14,6 +14,7 @@ class LinearHead : public Head {
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void settle() override { terms_->settle(); }
+  bool reads_gates() const override { return true; }
 
   // The term of each field, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], times
   // their gates; `pass` without a record: ungated.

@@ -55,6 +55,7 @@ std::vector<std::shared_ptr<GateSite>> GraphEncoder::make_sites(const GateOption
     made->gate = HardConcrete(options, units.cost, site_width);
     made->index = units.index;
     made->unit_name = units.unit_name;
+    made->gates_are_read = false;
     return made;
   };
   if (options.attach == Attach::input) {
