@@ -1,5 +1,7 @@
 #include "gate/cuda/gate_step.h"
 
+#include <type_traits>
+
 namespace l0gm::cuda {
 
 namespace {
@@ -25,22 +27,24 @@ Layout layout_of(const GateRows& gate) {
   return {lanes, dim3(static_cast<unsigned>(across), static_cast<unsigned>(row_blocks))};
 }
 
-// Four numbers from `at` on, one load where `whole` (rows are multiples of four); missing ones and a null pointer give `other`.
-__device__ __forceinline__ float4 four(const float* from, int64_t at, int count, bool whole, float other) {
+// Four numbers from `at` on; where rows are no multiples of four, as many as are left. A null pointer gives `other`.
+template <bool whole>
+__device__ __forceinline__ float4 four(const float* from, int64_t at, int count, float other) {
   if (from == nullptr) return {other, other, other, other};
-  if (whole) return *reinterpret_cast<const float4*>(from + at);
+  if constexpr (whole) return *reinterpret_cast<const float4*>(from + at);
   return {from[at], count > 1 ? from[at + 1] : other, count > 2 ? from[at + 2] : other, count > 3 ? from[at + 3] : other};
 }
 
-__device__ __forceinline__ void put_four(const float4& v, float* to, int64_t at, int count, bool whole) {
-  if (whole) {
-    *reinterpret_cast<float4*>(to + at) = v;
-    return;
+template <bool whole>
+__device__ __forceinline__ void put_four(const float4& v, float* to, int64_t at, int count) {
+  if constexpr (whole) {
+    __stcg(reinterpret_cast<float4*>(to + at), v);  // an assignment becomes four stores here
+  } else {
+    to[at] = v.x;
+    if (count > 1) to[at + 1] = v.y;
+    if (count > 2) to[at + 2] = v.z;
+    if (count > 3) to[at + 3] = v.w;
   }
-  to[at] = v.x;
-  if (count > 1) to[at + 1] = v.y;
-  if (count > 2) to[at + 2] = v.z;
-  if (count > 3) to[at + 3] = v.w;
 }
 
 __device__ __forceinline__ float4 gates_of(const GateRows& gate, int64_t row, int64_t quad, const float4& logits) {
@@ -53,48 +57,47 @@ __device__ __forceinline__ float4 gates_of(const GateRows& gate, int64_t row, in
 __device__ __forceinline__ float4 times(const float4& a, const float4& b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
 __device__ __forceinline__ float4 plus(const float4& a, const float4& b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
 
-// Calls work(place of the first of four numbers, their count, whether rows are multiples of four, r, keep, z) for each row of
-// this thread.
-template <class Work>
+// Calls work(place of the first of four numbers, their count, r, keep, z) for each row of this thread.
+template <bool whole, bool by_element, class Work>
 __device__ __forceinline__ void for_rows(const GateRows& gate, int lanes, const Work& work) {
   const int64_t quad = static_cast<int64_t>(blockIdx.x) * lanes + threadIdx.x % lanes, column = 4 * quad;
   if (column >= gate.width) return;
-  const bool whole = gate.width % 4 == 0;
   const int count = gate.width - column < 4 ? static_cast<int>(gate.width - column) : 4;
   float4 logits{}, keep{};
-  if (!gate.by_element)
-    logits = four(gate.logits, column, count, whole, 0.0F), keep = four(gate.keep, column, count, whole, 1.0F);
+  if (!by_element) logits = four<whole>(gate.logits, column, count, 0.0F), keep = four<whole>(gate.keep, column, count, 1.0F);
   const int64_t step = static_cast<int64_t>(gridDim.y) * (threads / lanes);
   for (int64_t row = static_cast<int64_t>(blockIdx.y) * (threads / lanes) + threadIdx.x / lanes; row < gate.rows; row += step) {
     const int64_t at = row * gate.width + column;
-    if (gate.by_element) logits = four(gate.logits, at, count, whole, 0.0F), keep = four(gate.keep, at, count, whole, 1.0F);
-    const float4 r = four(gate.r, at, count, whole, 1.0F);
-    work(at, count, whole, r, keep, gates_of(gate, row, quad, logits));
+    if (by_element) logits = four<whole>(gate.logits, at, count, 0.0F), keep = four<whole>(gate.keep, at, count, 1.0F);
+    const float4 r = four<whole>(gate.r, at, count, 1.0F);
+    work(at, count, r, keep, gates_of(gate, row, quad, logits));
   }
 }
 
+template <bool whole, bool by_element>
 __global__ void __launch_bounds__(threads) forward_kernel(GateRows gate, int lanes, float* value, float* gates) {
-  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const float4& z) {
+  for_rows<whole, by_element>(gate, lanes, [&](int64_t at, int count, const float4& r, const float4& keep, const float4& z) {
     const float4 kept = times(z, keep);
-    if (value) put_four(times(r, kept), value, at, count, whole);
-    if (gates) put_four(kept, gates, at, count, whole);
+    if (value) put_four<whole>(times(r, kept), value, at, count);
+    if (gates) put_four<whole>(kept, gates, at, count);
   });
 }
 
 // A unit that top-k closes passes the gradient to its logit as if it were open, so that it can come back.
+template <bool whole, bool by_element>
 __global__ void __launch_bounds__(threads) backward_kernel(GateRows gate, int lanes, const float* of_value, const float* of_gates,
                                                            float* of_r, float* of_logits, float* partial) {
   float4 sum{};
-  for_rows(gate, lanes, [&](int64_t at, int count, bool whole, const float4& r, const float4& keep, const float4& z) {
-    const float4 dv = four(of_value, at, count, whole, 0.0F), dg = four(of_gates, at, count, whole, 0.0F);
-    if (of_r) put_four(times(dv, times(z, keep)), of_r, at, count, whole);
+  for_rows<whole, by_element>(gate, lanes, [&](int64_t at, int count, const float4& r, const float4& keep, const float4& z) {
+    const float4 dv = four<whole>(of_value, at, count, 0.0F), dg = four<whole>(of_gates, at, count, 0.0F);
+    if (of_r) put_four<whole>(times(dv, times(z, keep)), of_r, at, count);
     const float4 slope{gate_slope(z.x, gate.numbers), gate_slope(z.y, gate.numbers), gate_slope(z.z, gate.numbers),
                        gate_slope(z.w, gate.numbers)};
     const float4 d = times(plus(times(dv, r), dg), slope);
-    if (gate.by_element) put_four(d, of_logits, at, count, whole);
+    if (by_element) put_four<whole>(d, of_logits, at, count);
     sum = plus(sum, d);
   });
-  if (gate.by_element) return;
+  if (by_element) return;
   __shared__ float4 sums[threads];
   sums[threadIdx.x] = sum;
   __syncthreads();
@@ -102,7 +105,7 @@ __global__ void __launch_bounds__(threads) backward_kernel(GateRows gate, int la
   if (static_cast<int>(threadIdx.x) >= lanes || column >= gate.width) return;
   for (int other = threadIdx.x + lanes; other < threads; other += lanes) sum = plus(sum, sums[other]);
   const int count = gate.width - column < 4 ? static_cast<int>(gate.width - column) : 4;
-  put_four(sum, partial, blockIdx.y * gate.width + column, count, gate.width % 4 == 0);
+  put_four<whole>(sum, partial, blockIdx.y * gate.width + column, count);
 }
 
 // Adds the sums of the row blocks: each warp of a block a run of them for 32 columns, then the first one those of the warps.
@@ -129,6 +132,16 @@ __global__ void __launch_bounds__(threads) join_kernel(const float* partial, int
   sums[column] = sum;
 }
 
+// Calls launch with the two things that its kernels are compiled for: rows that are multiples of four, logits of each element.
+template <class Launch>
+void with_kind_of(const GateRows& gate, const Launch& launch) {
+  const bool whole = gate.width % 4 == 0;
+  if (whole && gate.by_element) return launch(std::true_type{}, std::true_type{});
+  if (whole) return launch(std::true_type{}, std::false_type{});
+  if (gate.by_element) return launch(std::false_type{}, std::true_type{});
+  launch(std::false_type{}, std::false_type{});
+}
+
 }  // namespace
 
 int64_t gate_partial_sums(const GateRows& gate) { return gate.by_element ? 0 : layout_of(gate).blocks.y * gate.width; }
@@ -136,14 +149,20 @@ int64_t gate_partial_sums(const GateRows& gate) { return gate.by_element ? 0 : l
 void gate_forward(const GateRows& gate, float* value, float* gates, cudaStream_t stream) {
   if (gate.rows == 0 || gate.width == 0) return;
   const Layout layout = layout_of(gate);
-  forward_kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, value, gates);
+  with_kind_of(gate, [&](auto whole, auto by_element) {
+    const auto kernel = forward_kernel<whole.value, by_element.value>;
+    kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, value, gates);
+  });
 }
 
 void gate_backward(const GateRows& gate, const float* of_value, const float* of_gates, float* of_r, float* of_logits,
                    float* partial, cudaStream_t stream) {
   if (gate.rows == 0 || gate.width == 0) return;
   const Layout layout = layout_of(gate);
-  backward_kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, of_value, of_gates, of_r, of_logits, partial);
+  with_kind_of(gate, [&](auto whole, auto by_element) {
+    const auto kernel = backward_kernel<whole.value, by_element.value>;
+    kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, of_value, of_gates, of_r, of_logits, partial);
+  });
   if (gate.by_element) return;
   const dim3 blocks(static_cast<unsigned>((gate.width + warp - 1) / warp));
   join_kernel<<<blocks, threads, 0, stream>>>(partial, gate.width, static_cast<int>(layout.blocks.y), of_logits);
