@@ -1,8 +1,8 @@
 // Sums over neighbours on a GPU, one product after the other: checks them against a reference in float64 and times them, beside
 // cuSPARSE where its header is found. Graphs are made, with the sizes and largest degrees of real ones. From the repository's
 // root:
-//   nvcc -O3 -std=c++20 -arch=sm_90 -I src bench/cuda/sum_rows_speed.cu src/encoders/graph/cuda/planned_sums.cu
-//     src/encoders/graph/cuda/sum_rows.cu -o sum_rows_speed && ./sum_rows_speed [all.csv]
+//   nvcc -O3 -std=c++20 -arch=sm_90 -I src bench/cuda/sum_rows_speed.cu src/encoders/graph/cuda/sum_rows.cu -o sum_rows_speed &&
+//   ./sum_rows_speed [all.csv]
 // Exit code 1: a result is wrong, or differs from one run to the next.
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "encoders/graph/cuda/planned_sums.h"
-#include "encoders/graph/cuda/row_plan.h"
+#include "batches/graph/row_plan.h"
 #include "encoders/graph/cuda/sum_rows.h"
 #if !defined(WITHOUT_CUSPARSE) && __has_include(<cusparse.h>)
 #include <cusparse.h>
@@ -321,7 +320,7 @@ void measure(const Graph& graph, const Inputs& in, const std::vector<Plan*>& pla
   constexpr int repeats = 9;
   const auto today = [&](float* to) {
     sums.y = to;
-    cuda::sum_rows(sums, nullptr);
+    cuda::sum_rows(sums, {}, {}, nullptr, nullptr);
   };
   verify("one row a group", today);
   const double before = median_milliseconds([&] { today(y.get()); }, repeats);
@@ -334,7 +333,7 @@ void measure(const Graph& graph, const Inputs& in, const std::vector<Plan*>& pla
       for (const int neighbours : {4, 8}) {
         const auto planned = [&](float* to) {
           sums.y = to;
-          cuda::sum_planned_rows(sums, plan->get(), {channels, neighbours}, partial.get(), nullptr);
+          cuda::sum_rows(sums, plan->get(), {channels, neighbours}, partial.get(), nullptr);
         };
         const std::string name =
             std::to_string(plan->host.longest) + "/" + std::to_string(channels) + "/" + std::to_string(neighbours);
@@ -350,7 +349,7 @@ void measure(const Graph& graph, const Inputs& in, const std::vector<Plan*>& pla
   // What the factors of sources cost: gathered like rows, four bytes each.
   sums.source = nullptr, sums.y = y.get();
   write(graph, type, width, "128/128/4 without factors",
-        median_milliseconds([&] { cuda::sum_planned_rows(sums, plans[1]->get(), {128, 4}, partial.get(), nullptr); }, repeats));
+        median_milliseconds([&] { cuda::sum_rows(sums, plans[1]->get(), {128, 4}, partial.get(), nullptr); }, repeats));
 #ifdef HAS_CUSPARSE
   Cusparse<Message> cusparse(graph, in.neighbours, width, x.get(), y.get());
   for (const auto& [algorithm, name] : {std::pair{CUSPARSE_SPMM_CSR_ALG1, "alg1"}, std::pair{CUSPARSE_SPMM_CSR_ALG2, "alg2"},

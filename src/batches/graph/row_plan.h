@@ -21,6 +21,9 @@ struct RowPlan {
   int64_t segments() const { return static_cast<int64_t>(row_of_segment.size()); }
 };
 
+// Few segments where a matrix has work enough for all of a device without them.
+inline int64_t segment_length(int64_t edges) { return edges < (int64_t{1} << 20) ? 128 : 256; }
+
 inline RowPlan plan_rows(const int64_t* offsets, int64_t rows, int64_t longest) {
   RowPlan plan;
   plan.longest = longest;
