@@ -34,6 +34,7 @@ class LinearHead : public Head {
   torch::Tensor statistic_weights_;         // [statistics, members * outputs]
   torch::Tensor fields_of_source_;          // [sources, most fields of one]: padded with the number of fields
   torch::Tensor source_of_field_;
+  torch::Tensor source_of_dimension_;  // of the interface; on the processor
 };
 
 // The same for a model without other branches: the interface holds the terms themselves, gated by column; this head sums them.
