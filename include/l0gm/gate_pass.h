@@ -20,6 +20,7 @@ struct GateSite {
   std::function<std::string(int64_t)> unit_name;  // on demand: sites can have millions of units
   bool at_interface = false;                      // all that the head reads passes here
   std::string noun = "units";                     // what a user calls its units: "columns"
+  bool gates_are_read = true;                     // in training, besides the gated value; false spares a device writing them
 };
 
 // One forward pass: the state of training, the noise and the examples. It records the result of each site, so that expected cost

@@ -26,7 +26,7 @@ torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device devic
 
 struct Gated {
   torch::Tensor value;             // r times the gates
-  torch::Tensor gates;             // the factors of r; undefined while all are open
+  torch::Tensor gates;             // the factors of r; undefined while all are open, and where they are not wanted
   torch::Tensor logits;            // [units], with instance logits [examples, units]
   torch::Tensor open_probability;  // P(z > 0): [units], with instance logits [examples, units]
   torch::Tensor expected_open;     // sum of cost times P(open), mean over examples: a scalar for the loss
@@ -41,8 +41,9 @@ class HardConcreteImpl : public torch::nn::Module {
   HardConcreteImpl(const GateOptions& options, torch::Tensor cost, int64_t width = 0);
 
   // `index` says which unit gates which element of r: undefined = one unit per dimension; [width] = groups; [examples, width] =
-  // fine.
-  Gated forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index = {});
+  // fine. `gates_wanted` = false: Gated::gates may stay undefined in training, which spares a device writing them.
+  Gated forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index = {},
+                bool gates_wanted = true);
 
   int64_t units() const { return cost_.size(0); }
   const GateOptions& options() const { return options_; }

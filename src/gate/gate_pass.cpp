@@ -34,7 +34,7 @@ torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, cons
     input = r * probe;
   }
   const torch::Tensor& units = index.defined() ? index : site.index;
-  Gated gated = gate->forward(input, state_, draw, units);
+  Gated gated = gate->forward(input, state_, draw, units, site.gates_are_read);
   torch::Tensor value = gated.value;
   records_.push_back({&site, std::move(gated), r.detach(), probe, units});
   return value;

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "gate/gate_sampling.h"
+#include "gate/noise.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -14,7 +16,7 @@ namespace {
 // How far force() moves a logit past the threshold: enough to survive rounding, little enough to change the order of logits
 // little.
 constexpr double force_margin = 0.05;
-// Noise shared by all examples of a step is drawn for this id.
+// Noise that all examples of a step share is drawn for this id.
 constexpr int64_t batch_id = -1;
 constexpr double range_start = 0.5413;  // softplus of it is 1: an example may move its logits by at most 1 at first
 
@@ -120,7 +122,8 @@ torch::Tensor HardConcreteImpl::example_logits(const torch::Tensor& r, const Gat
   return logits_ + range() * at::tanh(at::matmul(read, map_out_));
 }
 
-Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index) {
+Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, const Draw& draw, const torch::Tensor& index,
+                                bool gates_wanted) {
   const bool fine = index.defined() && index.dim() == 2;
   const bool frozen = state.phase == Phase::harden || options_.logits == LogitKind::fixed;
   const bool instance = has_instance_logits() && state.phase != Phase::warmup;
@@ -147,21 +150,19 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     result.gates = spread(by_order ? keep_mask(state) : rule(candidates, state.tau));
   } else {
     const bool per_example = options_.noise == Noise::example;
-    Draw noise_draw = draw;
-    if (!per_example) noise_draw.example_ids = at::full({1}, batch_id, torch::kInt64);
     const bool by_element = fine && per_example;  // each element is a unit of its own within an example
-    const torch::Tensor u = uniform_noise(noise_draw, by_element ? index.size(1) : units(), r.device());
-    const torch::Tensor noise = at::logit(u).to(logits.scalar_type());
-    torch::Tensor shifted = by_element ? spread(logits) + noise : logits + noise;
-    const torch::Tensor s = at::sigmoid(shifted / state.tau);
-    torch::Tensor z = s.mul(options_.zeta - options_.gamma).add(options_.gamma).clamp(0, 1);
-    if (state.keep < 1) {
-      // Closed in the forward pass; the gradient passes as if they were not, so that a unit can come back.
-      const torch::Tensor kept = by_element ? spread(keep_mask(state)) : keep_mask(state);
-      z = z * kept + (z - z.detach()) * (1 - kept);
+    const torch::Tensor keep = state.keep < 1 ? keep_mask(state) : torch::Tensor();
+    GateSampling how{state.tau, options_.gamma, options_.zeta, key_of(draw), draw.example_ids, keep, gates_wanted};
+    if (!per_example) how.ids = at::full({1}, batch_id, torch::kInt64);
+    if (by_element && keep.defined()) how.keep = spread(keep);
+    if (by_element || (per_example && !index.defined())) {
+      const GateSample sample = sample_gates(r, by_element ? spread(logits) : logits, how);
+      result.value = sample.value;
+      result.gates = sample.gates;
+      return result;
     }
-    if (!by_element && fine) z = z.reshape({-1});
-    result.gates = by_element ? z : spread(z);
+    const torch::Tensor z = sample_gates({}, logits, how).gates;
+    result.gates = spread(fine ? z.reshape({-1}) : z);
   }
   result.value = r * result.gates.to(r.scalar_type());
   return result;

@@ -14,7 +14,8 @@ class Head : public torch::nn::Module {
   virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) = 0;
   // The number of parameters when only the interface dimensions `kept` (bool [width], on the CPU) are left.
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
-  virtual void settle() {}  // as Encoder::settle
+  virtual void settle() {}                            // as Encoder::settle
+  virtual bool reads_gates() const { return false; }  // of the interface, besides what they gate
   // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Not every
   // head can: std::logic_error.
   virtual void narrow(const torch::Tensor& kept, const torch::Tensor& values);

@@ -14,6 +14,7 @@ class LinearHead : public Head {
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void settle() override { terms_->settle(); }
+  bool reads_gates() const override { return true; }
 
   // The term of each field, [examples, fields, members * outputs], and the statistics' numbers, [examples, statistics], times
   // their gates; `pass` without a record: ungated.
@@ -33,6 +34,7 @@ class LinearHead : public Head {
   torch::Tensor statistic_weights_;         // [statistics, members * outputs]
   torch::Tensor fields_of_source_;          // [sources, most fields of one]: padded with the number of fields
   torch::Tensor source_of_field_;
+  torch::Tensor source_of_dimension_;  // of the interface; on the processor
 };
 
 // The same for a model without other branches: the interface holds the terms themselves, gated by column; this head sums them.

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -34,6 +35,10 @@ int64_t SumHead::parameters_with(const torch::Tensor& kept) const {
 
 void SumHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {
   for (const auto& branch : branches_) branch->narrow(kept, values);
+}
+
+bool SumHead::reads_gates() const {
+  return std::any_of(branches_.begin(), branches_.end(), [](const auto& branch) { return branch->reads_gates(); });
 }
 
 void SumHead::settle() {

@@ -16,6 +16,7 @@ class SumHead : public Head {
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void narrow(const torch::Tensor& kept, const torch::Tensor& values) override;
   void settle() override;
+  bool reads_gates() const override;
   const torch::Tensor& bias() const { return bias_; }
   const std::vector<std::shared_ptr<Head>>& branches() const { return branches_; }
 

@@ -26,6 +26,7 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   site_ = std::make_unique<GateSite>();
   site_->name = name_of_enum(attach_);
   site_->at_interface = true;
+  site_->gates_are_read = head_->reads_gates();
   site_->gate = HardConcrete(gate, units.cost_under(gate), encoder_->width());
   if (units.index.defined()) site_->index = register_buffer("unit_of_dimension", units.index);
   site_->unit_name = units.unit_name;

@@ -2,10 +2,12 @@
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 
+#include "batches/graph/thinned_edges.h"
 #include "encoders/graph/channel_norm.h"
 #include "encoders/graph/row_product.h"
 #include "encoders/graph/toy_blocks.h"
 #include "gate/counter_dropout.h"
+#include "gate/gate_sampling.h"
 #include "gate/noise.h"
 #include "training/graph/graph_run.h"
 #include "training/tiny_run.h"
@@ -52,6 +54,71 @@ TEST_F(OnDevice, SumsOverNeighbours) {
           const double rounded = largest_difference(row_product_bfloat16(*device, there, x.to(gpu)), wanted);
           EXPECT_LT(rounded, 0.05 * wanted.abs().max().item<double>()) << width << transposed;
           EXPECT_GT(rounded, 0) << "messages are bfloat16";
+        }
+      }
+    }
+  }
+}
+
+// Rows longer than a segment, rows of many lengths: by the plan, without it, and by the plan of the graph that edges were picked
+// from.
+TEST_F(OnDevice, SumsOfLongRows) {
+  const auto block = toy_block({.targets = 60, .sources = 60, .density = 0.4, .symmetric = false});
+  auto longer = std::make_shared<MessageBlock>(*block);
+  std::vector<int64_t> offsets = {0};
+  std::vector<int32_t> neighbours;
+  for (int64_t row = 0; row < 60; ++row) {
+    for (int64_t i = 0; i < row * row; ++i) neighbours.push_back(static_cast<int32_t>((i * 7 + row) % 60));
+    offsets.push_back(static_cast<int64_t>(neighbours.size()));
+  }
+  longer->offsets = offsets;
+  longer->neighbours = neighbours;
+  const auto host = Adjacency::of(longer, torch::kCPU, torch::kFloat64), plain = Adjacency::of(longer, gpu, torch::kFloat32),
+             planned = Adjacency::of(longer, gpu, torch::kFloat32);
+  planned->plan_sums();
+  ASSERT_GT(planned->row_plan(false)->segments, planned->row_plan(false)->cut_rows);
+  at::manual_seed(9);
+  const torch::Tensor keep = at::rand({planned->edges()}).gt(0.3).to(gpu);
+  const auto picked = keep_edges(planned, keep), picked_plain = keep_edges(plain, keep);
+  ASSERT_EQ(picked->row_plan(false), planned->row_plan(false));
+  for (const int64_t width : {3, 4, 64, 72, 200, 512}) {
+    for (const bool transposed : {false, true}) {
+      const RowProduct product{transposed, {}, some({60}, 1).to(torch::kFloat64), some({60}, 2).to(torch::kFloat64), {}};
+      const RowProduct there{
+          transposed, {}, product.target.to(gpu, torch::kFloat32), product.source.to(gpu, torch::kFloat32), {}};
+      const torch::Tensor x = some({60, 1, width}, 4).to(torch::kFloat64), on_device = x.to(gpu, torch::kFloat32);
+      const torch::Tensor wanted = row_product(*host, product, x), first = row_product(*planned, there, on_device);
+      const double size = wanted.abs().max().item<double>();
+      EXPECT_LT(largest_difference(first.to(torch::kFloat64), wanted), 1e-5 * size) << width << transposed;
+      EXPECT_LT(largest_difference(row_product(*plain, there, on_device).to(torch::kFloat64), wanted), 1e-5 * size) << width;
+      for (int again = 0; again < 3; ++again)
+        EXPECT_TRUE(at::equal(first, row_product(*planned, there, on_device))) << "sums are the same every time";
+      EXPECT_LT(largest_difference(row_product(*picked, there, on_device), row_product(*picked_plain, there, on_device)),
+                1e-5 * size);
+    }
+  }
+}
+
+TEST_F(OnDevice, GatesAreThoseOfTheProcessor) {
+  for (const int64_t width : {1, 5, 64, 300}) {
+    for (const bool by_element : {false, true}) {
+      for (const bool top_k : {false, true}) {
+        const torch::Tensor r = some({301, width}, 1), mix = some({301, width}, 3);
+        const torch::Tensor logits = by_element ? some({301, width}, 2) : some({width}, 2);
+        GateSampling how{0.7, -0.1, 1.1, 99, at::arange(1000, 1301, torch::kInt64), {}};
+        if (top_k) how.keep = some(logits.sizes(), 4).gt(-0.3).to(torch::kFloat32);
+        const auto run = [&](torch::Device device) {
+          const torch::Tensor rows = r.to(device).requires_grad_(true), own = logits.to(device).requires_grad_(true);
+          GateSampling there = how;
+          if (top_k) there.keep = how.keep.to(device);
+          const GateSample sample = sample_gates(rows, own, there);
+          ((sample.value * mix.to(device)).sum() + sample.gates.square().sum()).backward();
+          return std::vector<torch::Tensor>{sample.value, sample.gates, rows.grad(), own.grad()};
+        };
+        const auto here = run(torch::kCPU), there = run(gpu), again = run(gpu);
+        for (size_t i = 0; i < here.size(); ++i) {
+          EXPECT_LT(largest_difference(here[i], there[i]), 1e-4 * (1 + here[i].abs().max().item<double>())) << i << " " << width;
+          EXPECT_TRUE(at::equal(there[i], again[i])) << i;
         }
       }
     }

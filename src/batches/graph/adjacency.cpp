@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batches/graph/row_parts.h"
+#include "batches/graph/row_plan.h"
 #include "batches/graph/suppress_torch_warnings.h"
 #include "batches/to_device.h"
 
@@ -149,6 +150,26 @@ const Adjacency::Transposed& Adjacency::transposed(bool with_places) const {
   // The transpose of a symmetric matrix with ascending rows has the same neighbours: no second copy.
   if (symmetric_ && at::equal(transposed_->neighbours, neighbours)) transposed_->neighbours = neighbours;
   return *transposed_;
+}
+
+RowPlanTensors* Adjacency::row_plan(bool transposed_wanted) const {
+  if (whole_ != nullptr) return whole_->row_plan(transposed_wanted);
+  if (!planned_) return nullptr;
+  const bool use_transposed = transposed_wanted && !symmetric_;
+  if (const auto made = row_plans_.find(use_transposed); made != row_plans_.end()) return &made->second;
+  const torch::Tensor& rows = use_transposed ? transposed().offsets : offsets;
+  const torch::Tensor on_host = rows.cpu();
+  const RowPlan plan = plan_rows(on_host.const_data_ptr<int64_t>(), on_host.size(0) - 1, segment_length(edges()));
+  const auto there = [&](const std::vector<int32_t>& numbers) { return at::tensor(numbers, torch::kInt32).to(rows.device()); };
+  RowPlanTensors& result = row_plans_[use_transposed];
+  result = {plan.longest,
+            plan.cut_rows(),
+            plan.segments(),
+            there(plan.rows),
+            there(plan.first_segment),
+            there(plan.row_of_segment),
+            {}};
+  return &result;
 }
 
 torch::Tensor csr_tensor(const torch::Tensor& offsets, const torch::Tensor& columns, const torch::Tensor& values, int64_t width) {

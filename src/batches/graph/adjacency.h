@@ -10,6 +10,13 @@
 
 namespace l0gm {
 
+// A RowPlan (row_plan.h) on a device.
+struct RowPlanTensors {
+  int64_t longest = 0, cut_rows = 0, segments = 0;
+  torch::Tensor rows, first_segment, row_of_segment;             // int32
+  std::map<std::pair<int64_t, int64_t>, size_t> shape_of_width;  // which of its shapes a kernel found fastest, by width and bytes
+};
+
 // A MessageBlock as tensors on a device. On the CPU they share the block's memory.
 class Adjacency {
  public:
@@ -42,6 +49,11 @@ class Adjacency {
   // These are the edges of `whole` where `keep`, bool, is true: the transpose is picked from that of `whole`.
   void picked_from(std::shared_ptr<const Adjacency> whole, torch::Tensor keep);
 
+  // Many products will be computed with it: worth a plan in which order to sum its rows on a GPU, made on first use.
+  void plan_sums() const { planned_ = true; }
+  // nullptr: there is none. Edges that were picked from a planned matrix are summed by its plan.
+  RowPlanTensors* row_plan(bool transposed) const;
+
   // The matrix or its transpose as a CSR tensor for torch's own products; made once for each precision.
   const torch::Tensor& matrix(bool transposed, torch::Dtype dtype) const;
 
@@ -52,6 +64,8 @@ class Adjacency {
   torch::Tensor keep_;
   mutable std::unique_ptr<Transposed> transposed_;
   mutable std::map<std::pair<bool, torch::Dtype>, torch::Tensor> matrices_;
+  mutable bool planned_ = false;
+  mutable std::map<bool, RowPlanTensors> row_plans_;  // by whether it is the transpose's
 };
 
 // Three implementations, all with `edge_of`: by counting, in the host's threads; with torch's sort, on any device; by picking

@@ -70,6 +70,7 @@ GraphTensors::GraphTensors(const Graph& graph, torch::Device device, torch::Dtyp
     attributes_.dense = to_dense(graph).to(device, dtype);
   } else if (graph.is_sparse()) {
     attributes_.sparse = Adjacency::of(graph.sparse, nullptr, graph.attributes, device, dtype);
+    attributes_.sparse->plan_sums();
   } else if (graph.dense.empty()) {
     attributes_.dense = at::empty({graph.nodes, graph.attributes}, at::TensorOptions(device).dtype(dtype));
   } else {
@@ -106,6 +107,7 @@ std::shared_ptr<const Adjacency> GraphTensors::adjacency_of(const std::shared_pt
     if (of.lock() == block) return adjacency;
   }
   whole_blocks_.emplace_back(block, Adjacency::of(block, device_, dtype_));
+  whole_blocks_.back().second->plan_sums();
   return whole_blocks_.back().second;
 }
 

@@ -56,6 +56,7 @@ std::vector<std::shared_ptr<GateSite>> GraphEncoder::make_sites(const GateOption
     made->index = units.index;
     made->unit_name = units.unit_name;
     made->noun = units.noun;
+    made->gates_are_read = false;
     return made;
   };
   if (options.attach == Attach::input) {

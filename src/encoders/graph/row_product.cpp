@@ -9,6 +9,11 @@
 #include "encoders/graph/row_kernels.h"
 #include "l0gm/error.h"
 #ifdef L0GM_HAS_CUDA
+#include <ATen/cuda/CUDAEvent.h>
+
+#include <cmath>
+#include <functional>
+
 #include "encoders/graph/cuda/sum_rows.h"
 #include "gate/cuda/stream.h"
 #endif
@@ -116,6 +121,52 @@ torch::Tensor row_product_by_matrix(const Adjacency& adjacency, const RowProduct
 #ifdef L0GM_HAS_CUDA
 namespace {
 
+// Milliseconds that work takes on the device, of a few times the least.
+double time_of(const std::function<void()>& work, cudaStream_t stream) {
+  constexpr int most = 4;
+  constexpr float long_enough = 4;  // milliseconds: no need to look twice
+  at::cuda::CUDAEvent begin(cudaEventDefault), end(cudaEventDefault);
+  const auto on = at::cuda::getStreamFromExternal(stream, at::cuda::current_device());
+  float least = HUGE_VALF;
+  for (int i = 0; i < most && (i < 2 || least < long_enough); ++i) {
+    begin.record(on);
+    work();
+    end.record(on);
+    end.synchronize();
+    if (i > 0) least = std::min(least, begin.elapsed_time(end));  // the first time is for loading the kernel
+  }
+  return least;
+}
+
+// Sums the rows by the plan, in the shape that is fastest for this matrix and width: tried once. All shapes give the same sums.
+template <class Message>
+void sum_planned(const cuda::DeviceRowSums<Message>& sums, RowPlanTensors* plan, const torch::Tensor& y) {
+  const cudaStream_t stream = cuda::current_stream(y.device().index());
+  if (plan == nullptr) {
+    cuda::sum_rows(sums, {}, {}, nullptr, stream);
+    return cuda::check_launch();
+  }
+  const cuda::DeviceRowPlan there{plan->longest,
+                                  plan->cut_rows,
+                                  plan->segments,
+                                  plan->rows.const_data_ptr<int32_t>(),
+                                  plan->first_segment.const_data_ptr<int32_t>(),
+                                  plan->row_of_segment.const_data_ptr<int32_t>()};
+  const torch::Tensor partial = at::empty({plan->segments, sums.width}, y.options());
+  const std::vector<cuda::RowSumShape> shapes = cuda::row_sum_shapes(sums.width);
+  const auto sum_in = [&](size_t shape) { cuda::sum_rows(sums, there, shapes[shape], partial.data_ptr<float>(), stream); };
+  const auto [found, first_time] = plan->shape_of_width.try_emplace({sums.width, static_cast<int64_t>(sizeof(Message))}, 0);
+  if (first_time && shapes.size() > 1 && sums.rows > 0) {
+    double least = HUGE_VAL;
+    for (size_t shape = 0; shape < shapes.size(); ++shape) {
+      const double time = time_of([&] { sum_in(shape); }, stream);
+      if (time < least) least = time, found->second = shape;
+    }
+  }
+  sum_in(found->second);
+  cuda::check_launch();
+}
+
 // One head with our own kernel: scales, weights and own rows in one pass over the edges.
 template <class Message>
 torch::Tensor by_device_kernel(const Adjacency& adjacency, const RowProduct& product, const torch::Tensor& x,
@@ -147,8 +198,7 @@ torch::Tensor by_device_kernel(const Adjacency& adjacency, const RowProduct& pro
   sums.x = reinterpret_cast<const Message*>(messages.const_data_ptr());
   sums.own_x = x.const_data_ptr<float>();
   sums.y = y.data_ptr<float>();
-  cuda::sum_rows(sums, cuda::current_stream(x.device().index()));
-  cuda::check_launch();
+  sum_planned(sums, adjacency.row_plan(product.transposed), y);
   if (self_apart) add_to_own_rows(adjacency, y, x * product.self.view({-1, 1, 1}));
   return y;
 }

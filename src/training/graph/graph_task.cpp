@@ -128,7 +128,9 @@ std::shared_ptr<GraphBatch> batch_of_nodes(Model& model, const GraphTensors& ten
                                            const std::shared_ptr<const MessageBlock>& whole, std::span<const int64_t> nodes) {
   const GraphEncoder& encoder = graph_encoder(model);
   if (encoder.shape().kind != ConvolutionKind::linear) {
-    return tensors.batch(complete_plan(tensors.graph(), whole, nodes, static_cast<int64_t>(encoder.layers())));
+    const auto batch = tensors.batch(complete_plan(tensors.graph(), whole, nodes, static_cast<int64_t>(encoder.layers())));
+    for (const auto& block : batch->blocks) block->plan_sums();
+    return batch;
   }
   const auto exists = [&](int64_t node) { return node >= 0 && node < tensors.graph().nodes; };
   const bool good = !nodes.empty() && std::all_of(nodes.begin(), nodes.end(), exists);

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace l0gm::cuda {
 
@@ -26,7 +27,25 @@ struct DeviceRowSums {
   float* y = nullptr;
 };
 
+// A RowPlan (batches/graph/row_plan.h) on the device; without rows: a row after the other, each whole.
+struct DeviceRowPlan {
+  int64_t longest = 0, cut_rows = 0, segments = 0;
+  const int32_t* rows = nullptr;
+  const int32_t* first_segment = nullptr;
+  const int32_t* row_of_segment = nullptr;
+};
+
+// How a kernel goes about it: so many channels at a time, for which all rows are summed before the next ones (so that what is
+// gathered fits the cache), and so many neighbours whose rows are loaded at the same time. Sums do not depend on it, bit for bit.
+struct RowSumShape {
+  int channels = 128;  // 64, 128 or 256
+  int neighbours = 4;  // 4 or 8
+};
+std::vector<RowSumShape> row_sum_shapes(int64_t width);  // those that differ
+
+// `partial`: room for [plan.segments, width] numbers.
 template <class Message>
-void sum_rows(const DeviceRowSums<Message>& sums, cudaStream_t stream);
+void sum_rows(const DeviceRowSums<Message>& sums, const DeviceRowPlan& plan, const RowSumShape& shape, float* partial,
+              cudaStream_t stream);
 
 }  // namespace l0gm::cuda
