@@ -20,6 +20,9 @@ struct Hardening {
   int64_t open_units = 0;
   int64_t projected_units = 0;  // units whose state differs from the test rule's one step before
   bool converged = true;        // at most 5 % of the units, or two, were projected
+  // Whether the choice had settled; of a target or k with learned logits.
+  int64_t late_changes = 0;  // units that would have been open instead, or closed, before the last tenth of annealing
+  double logit_spread = 0;   // standard deviation of the logits over units, before they are fixed
 };
 
 class GateCompetition;
@@ -67,6 +70,8 @@ class GateControl {
 
  private:
   bool price_is_in_loss() const;
+  int64_t late_step() const;  // of annealing, from which on a tenth is left
+  void remember_late_logits();
   double target_share() const;                       // share of the cost, with target, top-k and static masks
   double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
   void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open
@@ -82,6 +87,8 @@ class GateControl {
   bool picked_ = false;                           // static: the mask has been chosen
   std::vector<torch::Tensor> scores_;             // static: per site
   std::unique_ptr<GateCompetition> competition_;  // target and top-k
+  int64_t annealed_ = 0;                          // steps, with target and top-k
+  std::vector<torch::Tensor> late_logits_;        // per site: when a tenth of annealing was left
 };
 
 // Sets `control` from whichever of lambda, target_active and k is given; contradictions are UserErrors. Call once, after all

@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   add_compact(app, common);
   add_predict(app, common);
   add_bench(app, common);
+  add_export(app, common);
   add_data(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });

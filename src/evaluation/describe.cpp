@@ -72,6 +72,10 @@ std::string describe_gates(const Evaluation& e) {
                                  percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
                                  with_thousands(g.parameters), with_thousands(g.parameters_dense), g.test_rule,
                                  e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
+  if (e.facts && e.facts->late_changes) {
+    text += fmt::format("  choice      {} units changed sides in the last tenth of annealing; logits spread by {:.2g}\n",
+                        with_thousands(*e.facts->late_changes), e.facts->logit_spread.value_or(0));
+  }
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;
   const bool dimensions = std::any_of(open.begin(), open.end(), [](const OpenInput& input) { return input.open_dimensions > 1; });

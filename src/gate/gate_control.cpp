@@ -22,6 +22,7 @@ constexpr double travel = 30;                                     // logits: wha
 constexpr double slowest = 0.05, fastest = 1;                     // logits per step
 constexpr int64_t fewest_annealing_steps = 10;
 constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
+constexpr double late_share = 0.1;       // of annealing: what changes then had not settled
 
 // Scores of dimensions, or of the single elements of fine units, summed into the site's units.
 torch::Tensor by_unit(const GatePass::Record& record, const torch::Tensor& scores) {
@@ -77,6 +78,7 @@ GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*
   for (const GateSite* site : sites_) {
     total_cost_ += site->gate->cost().sum().item<double>();
     scores_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
+    if (competition_) late_logits_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
   }
   int64_t units = 0;
   for (const GateSite* site : sites_) units += site->gate->units();
@@ -190,7 +192,18 @@ void GateControl::observe(const GatePass& pass) {
     }
     if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0);
   }
-  if (compete) price_ = competition_->move(state, target_now(state));
+  if (!compete) return;
+  remember_late_logits();
+  price_ = competition_->move(state, target_now(state));
+}
+
+int64_t GateControl::late_step() const {
+  return static_cast<int64_t>(std::floor((1 - late_share) * static_cast<double>(plan_.annealing_steps)));
+}
+
+void GateControl::remember_late_logits() {
+  if (annealed_++ != late_step()) return;
+  for (size_t i = 0; i < sites_.size(); ++i) late_logits_[i].copy_(sites_[i]->gate->logits());
 }
 
 // Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target. The first of
@@ -268,7 +281,14 @@ Hardening GateControl::harden(const GateState& state) {
     weight.push_back(instance ? cost * competition_->open_share_of_units(i).to(torch::kCPU, torch::kFloat64).clamp_min(1e-3)
                               : cost);
   }
-  if (project) masks = choose(ranking, weight);
+  if (project) {
+    masks = choose(ranking, weight);
+    result.logit_spread = at::cat(ranking).std(/*unbiased=*/false).item<double>();
+    if (annealed_ > late_step()) {
+      const std::vector<torch::Tensor> earlier = choose(late_logits_, weight);
+      for (size_t i = 0; i < sites_.size(); ++i) result.late_changes += earlier[i].ne(masks[i]).sum().item<int64_t>();
+    }
+  }
   for (size_t i = 0; i < sites_.size(); ++i) {
     HardConcrete gate = sites_[i]->gate;
     result.units += gate->units();
@@ -296,6 +316,8 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
   }
   if (competition_) {
     for (const auto& [name, tensor] : competition_->memory()) result["competition/" + name] = tensor;
+    result["annealed"] = at::full({1}, annealed_, torch::kInt64);
+    for (size_t i = 0; i < sites_.size(); ++i) result[sites_[i]->name + "/late_logits"] = late_logits_[i].clone();
   }
   return result;
 }
@@ -314,6 +336,8 @@ void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
       if (name.starts_with(prefix)) own[name.substr(prefix.size())] = tensor;
     }
     competition_->restore(own);
+    annealed_ = memory.at("annealed").item<int64_t>();
+    for (size_t i = 0; i < sites_.size(); ++i) late_logits_[i] = memory.at(sites_[i]->name + "/late_logits").clone();
   }
 }
 

@@ -158,12 +158,16 @@ struct RunFacts {
   int64_t seed = 0;
   int64_t projected_units = 0;
   bool converged = true;
+  std::optional<int64_t> late_changes;  // units that changed sides in the last tenth of annealing; none: nothing was chosen by gates
+  std::optional<double> logit_spread;   // of the logits before they were fixed
   template <class Visitor>
   void visit(Visitor& v) {
     v("dataset", dataset);
     v("seed", seed);
     v("projected_units", projected_units);
     v("converged", converged);
+    v("late_changes", late_changes);
+    v("logit_spread", logit_spread);
   }
 };
 

@@ -146,6 +146,8 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
                                        {"hardened", stood.hardened},
                                        {"projected_units", stood.hardening.projected_units},
                                        {"converged", stood.hardening.converged},
+                                       {"late_changes", stood.hardening.late_changes},
+                                       {"logit_spread", stood.hardening.logit_spread},
                                        {"calibrator", calibrator.to_json()},
                                        {"seconds", seconds}});
   folder.set_finished();

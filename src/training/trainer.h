@@ -45,6 +45,8 @@ struct TrainerState {
     v("hardening.open_units", hardening.open_units, "");
     v("hardening.projected_units", hardening.projected_units, "");
     v("hardening.converged", hardening.converged, "");
+    v("hardening.late_changes", hardening.late_changes, "");
+    v("hardening.logit_spread", hardening.logit_spread, "");
   }
 };
 

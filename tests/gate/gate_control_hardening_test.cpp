@@ -1,5 +1,7 @@
 #include "l0gm/gate_control.h"
 
+#include <cmath>
+
 #include "gate/toy_control.h"
 
 // Hardening from given logits.
@@ -39,6 +41,30 @@ TEST(Hardening, ProjectsToTheLargestLogitsAndCountsProjectedUnits) {
   result = harden(1, reals({-2, -1, -3, 4}), open);
   EXPECT_TRUE(open.all().item<bool>());
   EXPECT_EQ(result.open_units, 4);
+}
+
+TEST(Hardening, CountsUnitsThatChangedSidesInTheLastTenth) {
+  const GateOptions options = by_count(2);
+  const auto changes = [&](const torch::Tensor& late, const torch::Tensor& last) {
+    GateSite site = site_of(options, reals({0, 0, 0, 0}));
+    GateControl control(options, {&site}, {.annealing_steps = 20, .rate = {}, .seed = 0});
+    const auto set = [&](const torch::Tensor& logits) {
+      torch::NoGradGuard no_grad;
+      torch::Tensor(site.gate->logits()).copy_(logits);
+    };
+    for (int64_t step = 0; step < 20; ++step) {
+      if (step == 18) set(late);
+      GatePass pass(control.state(annealing), 0, step, ids(0, 3));
+      pass.apply(site, at::ones({3, 4}, torch::kFloat64));
+      control.observe(pass);
+    }
+    set(last);
+    return control.harden(hardened);
+  };
+  EXPECT_EQ(changes(reals({3, 2, -2, -3}), reals({3, 2, -2, -3})).late_changes, 0);
+  EXPECT_EQ(changes(reals({3, 2, -2, -3}), reals({3, -2, 2, -3})).late_changes, 2);
+  EXPECT_EQ(changes(reals({3, 2, -2, -3}), reals({-3, -2, 2, 3})).late_changes, 4);
+  EXPECT_NEAR(changes(reals({0, 0, 0, 0}), reals({3, 1, -1, -3})).logit_spread, std::sqrt(5), 1e-9);
 }
 
 TEST(Hardening, FivePercentOfTheUnitsIsStillConverged) {

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "compact/text/tiny_text.h"
-#include "encoders/text/load_encoder.h"
 #include "l0gm/error.h"
 #include "model/tensor_file.h"
 #include "support/environment.h"
+#include "training/text/export_encoder.h"
 #include "training/text/perturbed_texts.h"
 #include "training/text/text_modality.h"
 
@@ -20,10 +20,7 @@ using Settings = std::vector<std::string>;
 
 // The encoder and tokenizer of a finished run from scratch as a folder that another run can start from.
 fs::path folder_of_encoder(const TrainedTinyText& trained, const fs::path& folder) {
-  TextRun run(trained.run, text_machine());
-  fs::create_directories(folder);
-  save_encoder(dynamic_cast<TextEncoder&>(run.model->encoder()).transformer(), folder);
-  write_file_atomically(folder / "tokenizer.json", run.text.tokenizer->json());
+  export_encoder(trained.run, folder, text_machine());
   return folder;
 }
 
@@ -44,6 +41,15 @@ class FrozenText : public testing::Test {
   TrainedTinyText scratch_{Settings{"gate.unit=none"}};
   fs::path encoder_;
 };
+
+TEST_F(FrozenText, AnEncoderIsExportedIntoANewFolderOnly) {
+  EXPECT_THROW(export_encoder(scratch_.run, encoder_, text_machine()), UserError) << "it has files in it";
+  const TrainedTinyText trained(frozen(encoder_));
+  const fs::path again = scratch_.folder.path() / "again";
+  export_encoder(trained.run, again, text_machine());
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+    EXPECT_EQ(read_file(again / name), read_file(encoder_ / name)) << name;
+}
 
 TEST_F(FrozenText, TrainsGateAndHeadAloneAndKeepsNothingElse) {
   const TrainedTinyText trained(frozen(encoder_));
