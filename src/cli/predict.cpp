@@ -123,7 +123,8 @@ void run_predict(PredictArguments& arguments, const Common& common) {
   }
   const nlohmann::json result = predict_rows(arguments);
   const std::string text =
-      fmt::format("{}: {} rows, {} a second, {} probabilities\n", arguments.out, with_thousands(result["rows"].get<int64_t>()),
+      fmt::format("{}: {} rows, {} a second, {} probabilities\n", output.to_standard_output ? "standard output" : arguments.out,
+                  with_thousands(result["rows"].get<int64_t>()),
                   with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())),
                   result["calibrated"].get<bool>() ? "calibrated" : "raw");
   const std::string told = text + list_counts(result["unseen"], "rare or unseen categories") +

@@ -125,6 +125,7 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
   if (about["gate"].contains("units")) {
     result["units"] = about["gate"]["units"];
     result["open_units"] = about["gate"]["open_units"];
+    result["units_are"] = about["gate"].value("units_are", "units");
   }
   if (about.contains("rounding")) result["rounding"] = about["rounding"];
   result.update(compaction.result(about));

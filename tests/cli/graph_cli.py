@@ -81,11 +81,11 @@ class CompactGraph(GraphCase):
 
     def test_look_ups_need_no_graph(self):
         self.make()
-        self.json("predict", "model.l0gm", "new.toml", "-o", "all.csv")
+        self.json("predict", "model.l0gm", "new.toml", "-o", "all.csv", "--raw")
         result = self.make("--nodes", "all", name="lookup.l0gm")
         self.assertEqual((result["nodes"], result["stored"], result["rows_checked"]), (NODES, "logits", NODES))
         self.write("asked.csv", "what,node\nx,person 3\nx,person 78\nx,stranger\n")
-        told = self.json("predict", "lookup.l0gm", "asked.csv", "-o", "asked.p.csv")
+        told = self.json("predict", "lookup.l0gm", "asked.csv", "-o", "asked.p.csv", "--raw")
         self.assertEqual(told["unseen"], {"node": 1})
         asked, every = self.rows("asked.p.csv"), self.rows("all.csv")
         self.assert_close(asked[:2], [every[3], every[78]])

@@ -65,6 +65,31 @@ TEST_P(Resume, AnInterruptedRunCanBeEndedWhereItStands) {
   }
 }
 
+TEST(ResumeElsewhere, TheSameBytesMayLieInAnotherPlace) {
+  const TemporaryFolder folder;
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 300; ++i) csv += std::to_string(i * 7 % 50) + (i % 3 == 0 ? ",a\n" : ",b\n");
+  const auto config = [&](const std::string& name, const std::string& text) {
+    return tiny_config({"data.source=csv", "data.train=" + folder.write(name, text).string(), "data.label=y"});
+  };
+  Watcher watcher;
+  watcher.stop_at = 5;
+  ASSERT_FALSE(train(config("here.csv", csv), folder.path() / "run", watcher));
+  Watcher again;
+  EXPECT_THROW(train(config("other.csv", csv + "1,a\n"), folder.path() / "run", again, true), UserError);
+  EXPECT_TRUE(contains(message_of<UserError>([&] {
+                         Watcher other;
+                         train(tiny_config({"data.source=csv", "data.train=" + (folder.path() / "here.csv").string(),
+                                            "data.label=y", "train.epochs=7"}),
+                               folder.path() / "run", other, true);
+                       }),
+                       "train.epochs = 7"));
+  const Config moved = config("there.csv", csv);
+  // The dataset is called by its file's name, which is part of the record.
+  EXPECT_THROW(train(moved, folder.path() / "run", again, true), UserError);
+  EXPECT_TRUE(train(config("elsewhere/here.csv", csv), folder.path() / "run", again, true));
+}
+
 TEST_P(Resume, ARunKilledAnywhereEndsAsAnUndisturbedOne) {
   const Config config = tiny_config(GetParam());
   train(config, out("whole"));

@@ -170,10 +170,10 @@ nlohmann::json TableCompaction::result(const nlohmann::json&) const { return {{"
 
 std::string TableCompaction::describe(const nlohmann::json& result) const {
   const std::vector<std::string>& closed = folded_.closed_columns;
-  std::string text = fmt::format("{}: {} bytes, {} of {} units open, reads {} columns{}\n", result["model"].get<std::string>(),
+  std::string text = fmt::format("{}: {} bytes, {} of {} {} open, reads {} columns{}\n", result["model"].get<std::string>(),
                                  with_thousands(result["bytes"].get<int64_t>()), result["open_units"].get<int64_t>(),
-                                 result["units"].get<int64_t>(), result["columns"].get<int64_t>(),
-                                 closed.empty() ? "" : " (closed: " + list_some(closed) + ")");
+                                 result["units"].get<int64_t>(), result.value("units_are", "units"),
+                                 result["columns"].get<int64_t>(), closed.empty() ? "" : " (closed: " + list_some(closed) + ")");
   if (result.contains("rounding")) {
     text += fmt::format("  {} weights move probabilities by at most {:.1e}, {:.1e} on average\n",
                         result["weights"].get<std::string>(), result["rounding"]["largest_difference"].get<double>(),
