@@ -110,12 +110,20 @@ LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
   return x;
 }
 
-torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x,
+torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& given,
                                      GatePass& pass) {
   const Layer& layer = layers_[index];
+  LayerRows x = given;
+  x.products = shape_.convolution.products;
   const torch::Tensor y = layer.convolution->forward(block, x, pass, attention_place + static_cast<int64_t>(index));
   if (!layer.residual.defined()) return y;
   return block ? x.times_at_targets(layer.residual, *block, y) : y + x.times(layer.residual);
+}
+
+torch::Tensor GraphEncoder::messages_of(size_t index, const LayerRows& given) const {
+  LayerRows x = given;
+  x.products = shape_.convolution.products;
+  return layers_[index].convolution->messages_of(x);
 }
 
 torch::Tensor GraphEncoder::finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass) {
@@ -141,7 +149,7 @@ torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
 torch::Tensor GraphEncoder::propagate_ahead(const GraphBatch& batch) const {
   if (shape_.kind == ConvolutionKind::linear || (input_site_ != nullptr && !shared_input_gate_)) return {};
   torch::NoGradGuard no_grad;
-  return layers_[0].convolution->aggregate_ahead(batch.blocks[0], {batch.attributes, {}, {}, {}});
+  return layers_[0].convolution->aggregate_ahead(batch.blocks[0], LayerRows{batch.attributes, {}, {}, {}});
 }
 
 bool GraphEncoder::collect_statistics(bool on) {
