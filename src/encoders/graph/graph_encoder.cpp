@@ -127,11 +127,15 @@ torch::Tensor GraphEncoder::messages_of(size_t index, const LayerRows& given) co
 }
 
 torch::Tensor GraphEncoder::finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass) {
-  const auto place = static_cast<int64_t>(index);
-  torch::Tensor y = layers_[index].norm->forward_relu(convolved);
-  if (index + 1 == layers_.size()) return y;
-  if (!layer_sites_.empty()) y = pass.apply(*layer_sites_[index], y, {}, ids);
-  return is_training() || collecting_ ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;
+  ChannelNorm& norm = *layers_[index].norm;
+  if (index + 1 == layers_.size()) return norm.forward_relu(convolved);
+  const int64_t place = hidden_place + static_cast<int64_t>(index);
+  const bool drops = (is_training() || collecting_) && shape_.dropout > 0;
+  if (layer_sites_.empty()) {
+    return norm.forward_relu(convolved, drops ? RowDropout{shape_.dropout, pass.dropout_key(place), ids} : RowDropout{});
+  }
+  const torch::Tensor y = pass.apply(*layer_sites_[index], norm.forward_relu(convolved), {}, ids);
+  return drops ? pass.dropout(y, shape_.dropout, place, ids) : y;
 }
 
 torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
