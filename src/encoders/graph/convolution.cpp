@@ -92,13 +92,9 @@ class GcnConvolution : public LinearConvolution {
 
  private:
   torch::Tensor aggregated(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
-    MessageScales scales;
-    if (options_.self_loops) {
-      const torch::Tensor degree = block->target_degree + 1;
-      scales = {degree.rsqrt(), (block->source_degree + 1).rsqrt(), degree.reciprocal()};
-    } else {  // a node without neighbours gets 0
-      scales = {block->target_degree.clamp_min(1).rsqrt(), block->source_degree.clamp_min(1).rsqrt(), {}};
-    }
+    const Adjacency::DegreeScales& degrees = block->degree_scales(options_.self_loops);
+    MessageScales scales{degrees.target_root, degrees.source_root, {}};
+    if (options_.self_loops) scales.self = degrees.target_inverse;
     return propagate(block, x, scales, options_.bfloat16);
   }
   ConvolutionOptions options_;
@@ -148,13 +144,9 @@ class SageConvolution : public Convolution {
 
  private:
   torch::Tensor mean(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
-    MessageScales scales;
-    if (options_.self_loops) {
-      const torch::Tensor share = (block->target_degree + 1).reciprocal();
-      scales = {share, {}, share};
-    } else {
-      scales.target = block->target_degree.clamp_min(1).reciprocal();
-    }
+    const torch::Tensor& share = block->degree_scales(options_.self_loops).target_inverse;
+    MessageScales scales{share, {}, {}};
+    if (options_.self_loops) scales.self = share;
     return propagate(block, x, scales, options_.bfloat16);
   }
   struct NeighbourTerm {
