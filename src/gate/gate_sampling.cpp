@@ -185,7 +185,7 @@ bool has_kernel(const torch::Tensor& r, const torch::Tensor& logits, int64_t row
 
 GateSample sample_gates_by_tensors(const torch::Tensor& r, const torch::Tensor& logits, const GateSampling& how) {
   const torch::Tensor u = uniform_of_key(how.key, how.ids, logits.size(-1), logits.device());
-  const torch::Tensor s = at::sigmoid((logits + at::logit(u).to(logits.scalar_type())) / how.tau);
+  const torch::Tensor s = at::sigmoid((logits + at::logit(u.to(logits.scalar_type()))) / how.tau);
   torch::Tensor z = s.mul(how.zeta - how.gamma).add(how.gamma).clamp(0, 1);
   if (how.keep.defined()) z = z * how.keep + (z - z.detach()) * (1 - how.keep);
   return {r.defined() ? r * z.to(r.scalar_type()) : torch::Tensor(), z};
