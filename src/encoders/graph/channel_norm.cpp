@@ -60,7 +60,8 @@ cuda::DeviceRowNorm device_norm(const torch::Tensor& x, const torch::Tensor& wei
 // Keeps its input and two numbers of each row; sign and mask are found again.
 struct NormRelu : torch::autograd::Function<NormRelu> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, const torch::Tensor& weight,
-                               const torch::Tensor& bias, const torch::Tensor& ids, int64_t key, double share) {
+                               const torch::Tensor& bias, const std::optional<torch::Tensor>& given, int64_t key, double share) {
+    const torch::Tensor ids = given.value_or(torch::Tensor());  // optional: an undefined tensor is refused as an input
     const torch::Tensor y = at::empty_like(x);
     const torch::Tensor mean = at::empty({x.size(0)}, x.options().requires_grad(false)), scale = at::empty_like(mean);
     cuda::norm_rows(device_norm(x, weight, bias, {share, static_cast<uint64_t>(key), ids}), y.data_ptr<float>(),
@@ -97,7 +98,8 @@ torch::Tensor ChannelNorm::forward_relu(const torch::Tensor& x, const RowDropout
 #ifdef L0GM_HAS_CUDA
   const bool floats = x.is_cuda() && x.scalar_type() == torch::kFloat32;
   if (kind_ == Norm::layer && floats && cuda::can_norm_rows(x.size(1))) {
-    const torch::Tensor ids = dropout.ids.defined() ? dropout.ids.to(x.device(), torch::kInt64).contiguous() : dropout.ids;
+    std::optional<torch::Tensor> ids;
+    if (dropout.ids.defined()) ids = dropout.ids.to(x.device(), torch::kInt64).contiguous();
     return NormRelu::apply(x.contiguous(), weight_, bias_, ids, static_cast<int64_t>(dropout.key), dropout.share);
   }
 #endif
