@@ -1,6 +1,7 @@
 // The gate's kernels on a GPU, forwards and backwards: checks them against a reference in float64 and times them beside a copy on
 // the device. From the repository's root:
-//   nvcc -O3 -std=c++20 -arch=sm_90 -I src bench/cuda/gate_speed.cu src/gate/cuda/gate_step.cu -o gate_speed && ./gate_speed
+//   nvcc -O3 -std=c++20 -arch=sm_90 -I src bench/cuda/gate_speed.cu src/gate/cuda/gate_step.cu
+//     src/gate/cuda/column_sums.cu -o gate_speed && ./gate_speed
 // Exit code 1: a result is wrong, or differs from one run to the next.
 #include <algorithm>
 #include <cmath>

@@ -24,7 +24,7 @@ inline float uniform_float(uint32_t bits) {
 
 // Fills out[row * width + j] for rows with the given ids: element (id, j) depends only on key, id and j.
 void fill_uniform(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, float* out);
-// The same numbers without AVX2: used on other processors, and compared in tests.
+// The same numbers without AVX2 or AVX-512: used on other processors, and compared in tests.
 void fill_uniform_portable(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, float* out);
 
 // Two independent standard normal numbers out of two uniform ones in (0, 1).

@@ -74,18 +74,22 @@ class Dropout : public torch::autograd::Function<Dropout> {
 
 }  // namespace
 
-torch::Tensor counter_dropout(const torch::Tensor& x, double share, const Draw& draw) {
+torch::Tensor counter_dropout(const torch::Tensor& x, double share, uint64_t key, const torch::Tensor& given) {
 #ifdef L0GM_HAS_CUDA
   const bool has_kernel = x.is_cpu() || (x.is_cuda() && x.scalar_type() == torch::kFloat32);
 #else
   const bool has_kernel = x.is_cpu();
 #endif
   if (has_kernel) {
-    const torch::Tensor ids = draw.example_ids.to(x.device(), torch::kInt64).contiguous();
-    return Dropout::apply(x, ids, static_cast<int64_t>(key_of(draw)), share);
+    const torch::Tensor ids = given.to(x.device(), torch::kInt64).contiguous();
+    return Dropout::apply(x, ids, static_cast<int64_t>(key), share);
   }
-  const torch::Tensor u = uniform_noise(draw, x.numel() / x.size(0), x.device());
+  const torch::Tensor u = uniform_of_key(key, given, x.numel() / x.size(0), x.device());
   return x * u.ge(share).to(x.scalar_type()).mul(1 / (1 - share)).view(x.sizes());
+}
+
+torch::Tensor counter_dropout(const torch::Tensor& x, double share, const Draw& draw) {
+  return counter_dropout(x, share, key_of(draw), draw.example_ids);
 }
 
 }  // namespace l0gm

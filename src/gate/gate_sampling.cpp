@@ -110,9 +110,11 @@ void backward_on_device(const GateRows& gate, const torch::Tensor& of_value, con
 
 // The processor keeps z, because reading it is faster than drawing it again; a device draws it again.
 struct Sample : torch::autograd::Function<Sample> {
-  static variable_list forward(AutogradContext* context, const torch::Tensor& r, const torch::Tensor& logits,
-                               const torch::Tensor& keep, const torch::Tensor& ids, int64_t key, double tau, double gamma,
-                               double zeta, [[maybe_unused]] bool gates_wanted) {
+  // Tensors that may be missing are optional: an undefined one is refused as an input.
+  static variable_list forward(AutogradContext* context, const std::optional<torch::Tensor>& given, const torch::Tensor& logits,
+                               const std::optional<torch::Tensor>& mask, const torch::Tensor& ids, int64_t key, double tau,
+                               double gamma, double zeta, [[maybe_unused]] bool gates_wanted) {
+    const torch::Tensor r = given.value_or(torch::Tensor()), keep = mask.value_or(torch::Tensor());
     context->saved_data["key"] = key;
     context->saved_data["tau"] = tau;
     context->saved_data["gamma"] = gamma;
@@ -185,7 +187,7 @@ bool has_kernel(const torch::Tensor& r, const torch::Tensor& logits, int64_t row
 
 GateSample sample_gates_by_tensors(const torch::Tensor& r, const torch::Tensor& logits, const GateSampling& how) {
   const torch::Tensor u = uniform_of_key(how.key, how.ids, logits.size(-1), logits.device());
-  const torch::Tensor s = at::sigmoid((logits + at::logit(u).to(logits.scalar_type())) / how.tau);
+  const torch::Tensor s = at::sigmoid((logits + at::logit(u.to(logits.scalar_type()))) / how.tau);
   torch::Tensor z = s.mul(how.zeta - how.gamma).add(how.gamma).clamp(0, 1);
   if (how.keep.defined()) z = z * how.keep + (z - z.detach()) * (1 - how.keep);
   return {r.defined() ? r * z.to(r.scalar_type()) : torch::Tensor(), z};
@@ -193,10 +195,11 @@ GateSample sample_gates_by_tensors(const torch::Tensor& r, const torch::Tensor& 
 
 GateSample sample_gates(const torch::Tensor& r, const torch::Tensor& logits, const GateSampling& how) {
   if (!has_kernel(r, logits, how.ids.size(0))) return sample_gates_by_tensors(r, logits, how);
-  const auto contiguous = [](const torch::Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : tensor; };
+  std::optional<torch::Tensor> rows, keep;
+  if (r.defined()) rows = r.contiguous();
+  if (how.keep.defined()) keep = how.keep.expand_as(logits).contiguous();
   const torch::Tensor ids = how.ids.to(logits.device(), torch::kInt64).contiguous();
-  const torch::Tensor keep = how.keep.defined() ? how.keep.expand_as(logits).contiguous() : how.keep;
-  const variable_list made = Sample::apply(contiguous(r), logits.contiguous(), keep, ids, static_cast<int64_t>(how.key), how.tau,
+  const variable_list made = Sample::apply(rows, logits.contiguous(), keep, ids, static_cast<int64_t>(how.key), how.tau,
                                            how.gamma, how.zeta, how.gates_wanted);
   if (!r.defined()) return {{}, made[0]};
   return {made[0], made.size() > 1 ? made[1] : torch::Tensor()};

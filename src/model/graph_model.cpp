@@ -40,7 +40,8 @@ GraphShape shape_of(const GraphFacts& facts, const GraphModelOptions& options) {
   shape.widths.back() = graph.last_width.value_or(options.model.hidden);
   shape.kind = kind_of(options.model.name);
   const bool loops = graph.self_loops.value_or(shape.kind == ConvolutionKind::gcn || shape.kind == ConvolutionKind::gat);
-  shape.convolution = {loops, graph.aggregate, graph.heads, graph.attention_dropout, graph.messages == GraphPrecision::bfloat16};
+  shape.convolution = {
+      loops, graph.aggregate, graph.heads, graph.attention_dropout, graph.messages == GraphPrecision::bfloat16, options.products};
   shape.norm = graph.norm;
   shape.last_norm = graph.last_norm;
   shape.residual = graph.residual;

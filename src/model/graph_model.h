@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/graph/options.h"
+#include "encoders/matmul.h"
 #include "model/model.h"
 #include "model/options.h"
 
@@ -15,7 +16,8 @@ struct GraphModelOptions {
   ModelOptions model;
   GraphOptions graph;
   LinkOptions link;
-  bool balanced = false;  // classes weigh the same in the loss: logits start at equal odds, else at the base rate
+  bool balanced = false;              // classes weigh the same in the loss: logits start at equal odds, else at the base rate
+  Matmul products = Matmul::float32;  // of the encoder
 };
 
 // What a model has to know of its graph.

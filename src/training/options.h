@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "encoders/matmul.h"
 #include "l0gm/options.h"
 #include "metrics/calibrator.h"
 
@@ -18,9 +19,6 @@ inline constexpr auto enum_names<Decay> = std::to_array<std::string_view>({"cosi
 enum class Quality { good, fast, best };
 template <>
 inline constexpr auto enum_names<Quality> = std::to_array<std::string_view>({"good", "fast", "best"});
-enum class Matmul { float32, bfloat16 };
-template <>
-inline constexpr auto enum_names<Matmul> = std::to_array<std::string_view>({"float32", "bfloat16"});
 enum class Precision { float32, float64 };
 template <>
 inline constexpr auto enum_names<Precision> = std::to_array<std::string_view>({"float32", "float64"});
@@ -96,9 +94,9 @@ struct TrainOptions {
       "epochs between looks at the validation rows, below 1: several in an epoch; the last step is always looked at", above(0));
     v("precision", precision, "of weights and arithmetic");
     v("matmul", matmul,
-      "texts: matrix products of the encoder in this precision, weights and everything else in `precision`; unset: bfloat16 on a "
-      "GPU, float32 on a processor")
-        .read_by("modality = text");
+      "texts, graphs: dense matrix products of the encoder in this precision, weights and everything else in `precision`; unset: "
+      "bfloat16 for texts on a GPU, else float32; graphs: others than float32 on a GPU only")
+        .read_by("modality = text | graph");
     v("accumulate", accumulate, "batches whose gradients are added up before the weights move: a larger batch in less memory",
       between(1, 65536));
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));

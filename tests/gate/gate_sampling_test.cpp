@@ -43,17 +43,17 @@ double relative_error(const torch::Tensor& found, const torch::Tensor& wanted) {
 
 void expect_alike(const Outcome& found, const Outcome& wanted) {
   if (wanted.value.defined()) {
-    EXPECT_LT(largest_difference(found.value, wanted.value), 5e-6);
+    EXPECT_LT(largest_difference(found.value, wanted.value), 1e-5);
   }
-  EXPECT_LT(largest_difference(found.gates, wanted.gates), 2e-6);
+  EXPECT_LT(largest_difference(found.gates, wanted.gates), 3e-6);
   EXPECT_TRUE(at::equal(found.gates.eq(0), wanted.gates.eq(0))) << "closed is exactly 0";
   EXPECT_TRUE(at::equal(found.gates.eq(1), wanted.gates.eq(1))) << "open is exactly 1";
   EXPECT_EQ(found.of_r.defined(), wanted.of_r.defined());
   if (wanted.of_r.defined()) {
-    EXPECT_LT(relative_error(found.of_r, wanted.of_r), 1e-5);
+    EXPECT_LT(relative_error(found.of_r, wanted.of_r), 2e-5);
   }
   EXPECT_GT(wanted.of_logits.abs().max().item<double>(), 1e-3) << "a gradient of zero proves nothing";
-  EXPECT_LT(relative_error(found.of_logits, wanted.of_logits), 1e-5);
+  EXPECT_LT(relative_error(found.of_logits, wanted.of_logits), 2e-5);
 }
 
 TEST(GateSampling, IsTheFormulasInTensorOperations) {

@@ -125,15 +125,37 @@ TEST_F(OnDevice, GatesAreThoseOfTheProcessor) {
   }
 }
 
-TEST_F(OnDevice, NormsWithoutAGradientAreOnePass) {
-  torch::NoGradGuard no_grad;
+TEST_F(OnDevice, NormActivationAndDropoutAreThoseOfTheProcessor) {
   for (const int64_t width : {4, 7, 36, 128, 256, 516, 1024, 1028}) {
-    ChannelNorm norm(Norm::layer, width);
-    at::manual_seed(3);
-    for (torch::Tensor& parameter : norm.parameters()) parameter.normal_();
-    const torch::Tensor x = 3 * some({301, width}, 5) + 2, wanted = norm.forward_relu(x);
-    norm.to(gpu);
-    EXPECT_LT(largest_difference(norm.forward_relu(x.to(gpu)), wanted), 1e-4) << width;
+    for (const double share : {0.0, 0.4}) {
+      ChannelNorm norm(Norm::layer, width);
+      at::manual_seed(3);
+      {
+        torch::NoGradGuard no_grad;
+        for (torch::Tensor& parameter : norm.parameters()) parameter.normal_();
+      }
+      const torch::Tensor x = 3 * some({301, width}, 5) + 2, mix = some({301, width}, 6),
+                          nodes = at::arange(7, 308, torch::kInt64);
+      const auto run = [&](torch::Device device) {
+        norm.to(device);
+        norm.zero_grad();
+        const torch::Tensor rows = x.to(device).requires_grad_(true);
+        const torch::Tensor y = norm.forward_relu(rows, share > 0 ? RowDropout{share, 11, nodes.to(device)} : RowDropout{});
+        (y * mix.to(device)).sum().backward();
+        std::vector<torch::Tensor> made = {y.detach().cpu(), rows.grad().cpu()};
+        for (const torch::Tensor& parameter : norm.parameters()) made.push_back(parameter.grad().cpu().clone());
+        return made;
+      };
+      const auto here = run(torch::kCPU), there = run(gpu), again = run(gpu);
+      for (size_t i = 0; i < here.size(); ++i) {
+        EXPECT_LT(largest_difference(here[i], there[i]), 1e-4 * (1 + here[i].abs().max().item<double>())) << i << " " << width;
+        EXPECT_TRUE(at::equal(there[i], again[i])) << i << " " << width;
+      }
+      torch::NoGradGuard no_grad;  // the same without a gradient
+      const torch::Tensor on_device = norm.forward_relu(x.to(gpu));
+      norm.to(torch::kCPU);
+      EXPECT_LT(largest_difference(on_device, norm.forward_relu(x)), 1e-4) << width;
+    }
   }
 }
 

@@ -152,6 +152,16 @@ const Adjacency::Transposed& Adjacency::transposed(bool with_places) const {
   return *transposed_;
 }
 
+const Adjacency::DegreeScales& Adjacency::degree_scales(bool self_loops) const {
+  DegreeScales& made = scales_[self_loops];
+  if (made.target_inverse.defined()) return made;
+  const auto count = [&](const torch::Tensor& degree) { return self_loops ? degree + 1 : degree.clamp_min(1); };
+  const torch::Tensor targets_count = count(target_degree);
+  made = {targets_count.reciprocal(), targets_count.rsqrt(),
+          source_degree.defined() ? count(source_degree).rsqrt() : torch::Tensor()};
+  return made;
+}
+
 RowPlanTensors* Adjacency::row_plan(bool transposed_wanted) const {
   if (whole_ != nullptr) return whole_->row_plan(transposed_wanted);
   if (!planned_) return nullptr;

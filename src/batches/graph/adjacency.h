@@ -49,6 +49,13 @@ class Adjacency {
   // These are the edges of `whole` where `keep`, bool, is true: the transpose is picked from that of `whole`.
   void picked_from(std::shared_ptr<const Adjacency> whole, torch::Tensor keep);
 
+  // 1 / d and 1 / sqrt(d) with d the degree, plus one where every node also reads itself, else at least 1: a node without
+  // neighbours gets 0. Made once.
+  struct DegreeScales {
+    torch::Tensor target_inverse, target_root, source_root;
+  };
+  const DegreeScales& degree_scales(bool self_loops) const;
+
   // Many products will be computed with it: worth a plan in which order to sum its rows on a GPU, made on first use.
   void plan_sums() const { planned_ = true; }
   // nullptr: there is none. Edges that were picked from a planned matrix are summed by its plan.
@@ -64,6 +71,7 @@ class Adjacency {
   torch::Tensor keep_;
   mutable std::unique_ptr<Transposed> transposed_;
   mutable std::map<std::pair<bool, torch::Dtype>, torch::Tensor> matrices_;
+  mutable std::map<bool, DegreeScales> scales_;  // by whether there are self loops
   mutable bool planned_ = false;
   mutable std::map<bool, RowPlanTensors> row_plans_;  // by whether it is the transpose's
 };

@@ -6,6 +6,13 @@
 
 namespace l0gm {
 
+// Dropout by counter-based numbers (gate/counter_dropout.h): of the rows with these ids.
+struct RowDropout {
+  double share = 0;
+  uint64_t key = 0;
+  torch::Tensor ids;  // int64; undefined: no dropout
+};
+
 // Normalisation of a layer's channels. `batch` uses the step's own statistics in training and stored ones in evaluation; those
 // are measured in a separate pass over the rows that training computes (collect), with whole neighbourhoods and with training's
 // dropout, not averaged over steps: sampled neighbourhoods would change the variance.
@@ -13,8 +20,8 @@ class ChannelNorm : public torch::nn::Module {
  public:
   ChannelNorm(Norm kind, int64_t channels);
   torch::Tensor forward(const torch::Tensor& x);
-  // relu(forward(x)); in one pass over the rows where no gradient is needed
-  torch::Tensor forward_relu(const torch::Tensor& x);
+  // relu(forward(x)), then dropout. A layer norm on a GPU is one pass over the rows each way, elsewhere one after the other.
+  torch::Tensor forward_relu(const torch::Tensor& x, const RowDropout& dropout = {});
   // In evaluation mode: forward() stores the statistics of its input and uses them.
   void collect(bool on) { collecting_ = on; }
   bool collects() const { return kind_ == Norm::batch; }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "encoders/graph/dense_product.h"
 #include "encoders/graph/gat.h"
 #include "encoders/graph/propagate.h"
 #include "encoders/graph/propagate_max.h"
@@ -13,7 +14,7 @@ namespace l0gm {
 
 torch::Tensor LayerRows::times(const torch::Tensor& weight) const {
   const torch::Tensor w = scaled(weight);
-  return rows.dense.defined() ? at::mm(rows.dense, w) : propagate(rows.sparse, w, {});
+  return rows.dense.defined() ? dense_product(rows.dense, w, products) : propagate(rows.sparse, w, {});
 }
 
 torch::Tensor LayerRows::times_at_targets(const torch::Tensor& weight, const Adjacency& block, const torch::Tensor& onto) const {
@@ -25,8 +26,7 @@ torch::Tensor LayerRows::times_at_targets(const torch::Tensor& weight, const Adj
     const torch::Tensor y = targets_of(times(weight));
     return onto.defined() ? y + onto : y;
   }
-  return onto.defined() ? at::addmm(onto, targets_of(rows.dense), scaled(weight))
-                        : at::mm(targets_of(rows.dense), scaled(weight));
+  return dense_product(targets_of(rows.dense), scaled(weight), products, onto);
 }
 
 torch::Tensor glorot(int64_t inputs, int64_t outputs) {
@@ -78,8 +78,9 @@ class GcnConvolution : public LinearConvolution {
   GcnConvolution(int64_t inputs, int64_t outputs, const ConvolutionOptions& options)
       : LinearConvolution(inputs, outputs), options_(options) {}
   torch::Tensor forward(const std::shared_ptr<const Adjacency>& block, const LayerRows& x, const GatePass&, int64_t) override {
-    if (x.propagated.defined()) return at::addmm(bias_, x.propagated, x.scaled(weight_));
-    if (aggregates_first(x, outputs())) return at::addmm(bias_, aggregated(block, x.rows.dense), x.scaled(weight_));
+    if (x.propagated.defined()) return dense_product(x.propagated, x.scaled(weight_), x.products, bias_);
+    if (aggregates_first(x, outputs()))
+      return dense_product(aggregated(block, x.rows.dense), x.scaled(weight_), x.products, bias_);
     return aggregated(block, x.messages.defined() ? x.messages : messages_of(x)) + bias_;
   }
   torch::Tensor messages_of(const LayerRows& x) const override {
@@ -91,13 +92,9 @@ class GcnConvolution : public LinearConvolution {
 
  private:
   torch::Tensor aggregated(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
-    MessageScales scales;
-    if (options_.self_loops) {
-      const torch::Tensor degree = block->target_degree + 1;
-      scales = {degree.rsqrt(), (block->source_degree + 1).rsqrt(), degree.reciprocal()};
-    } else {  // a node without neighbours gets 0
-      scales = {block->target_degree.clamp_min(1).rsqrt(), block->source_degree.clamp_min(1).rsqrt(), {}};
-    }
+    const Adjacency::DegreeScales& degrees = block->degree_scales(options_.self_loops);
+    MessageScales scales{degrees.target_root, degrees.source_root, {}};
+    if (options_.self_loops) scales.self = degrees.target_inverse;
     return propagate(block, x, scales, options_.bfloat16);
   }
   ConvolutionOptions options_;
@@ -121,7 +118,8 @@ class SageConvolution : public Convolution {
     // The products add to y in place: separate sums would pass over all rows once more.
     torch::Tensor y = x.times_at_targets(root_, *block, bias_);
     const auto [rows, weight] = neighbour_term(block, x);
-    return weight.defined() ? y.addmm_(rows, weight) : y.add_(rows);
+    if (!weight.defined()) return y.add_(rows);
+    return x.products == Matmul::float32 ? y.addmm_(rows, weight) : y.add_(dense_product(rows, weight, x.products));
   }
   torch::Tensor aggregate_ahead(const std::shared_ptr<const Adjacency>& block, const LayerRows& x) const override {
     return options_.aggregate == Aggregate::mean && aggregates_first(x, outputs()) ? mean(block, x.rows.dense) : torch::Tensor{};
@@ -146,13 +144,9 @@ class SageConvolution : public Convolution {
 
  private:
   torch::Tensor mean(const std::shared_ptr<const Adjacency>& block, const torch::Tensor& x) const {
-    MessageScales scales;
-    if (options_.self_loops) {
-      const torch::Tensor share = (block->target_degree + 1).reciprocal();
-      scales = {share, {}, share};
-    } else {
-      scales.target = block->target_degree.clamp_min(1).reciprocal();
-    }
+    const torch::Tensor& share = block->degree_scales(options_.self_loops).target_inverse;
+    MessageScales scales{share, {}, {}};
+    if (options_.self_loops) scales.self = share;
     return propagate(block, x, scales, options_.bfloat16);
   }
   struct NeighbourTerm {

@@ -7,6 +7,7 @@
 
 #include "batches/graph/graph_batches.h"
 #include "data/graph/options.h"
+#include "encoders/matmul.h"
 #include "l0gm/gate_pass.h"
 
 namespace l0gm {
@@ -17,6 +18,7 @@ struct LayerRows {
   torch::Tensor factor;      // [width]: factor of each input (a gate on the input); undefined: 1
   torch::Tensor propagated;  // the rows after this layer's aggregation, precomputed without the factor; undefined: not done
   torch::Tensor messages;    // what passes along the edges, shared by the blocks of a layer; undefined: each computes it
+  Matmul products = Matmul::float32;  // precision of the dense ones
 
   int64_t width() const { return rows.width(); }
   torch::Tensor scaled(const torch::Tensor& weight) const { return factor.defined() ? weight * factor.unsqueeze(1) : weight; }
@@ -31,7 +33,8 @@ struct ConvolutionOptions {
   Aggregate aggregate = Aggregate::mean;
   int64_t heads = 1;
   double attention_dropout = 0;
-  bool bfloat16 = false;
+  bool bfloat16 = false;  // messages
+  Matmul products = Matmul::float32;
 };
 
 // What describes a narrowed layer besides its widths, so that the same layer can be made again.

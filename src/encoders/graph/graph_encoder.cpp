@@ -111,20 +111,32 @@ LayerRows GraphEncoder::input(const GraphBatch& batch, GatePass& pass) {
   return x;
 }
 
-torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x,
+torch::Tensor GraphEncoder::convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& given,
                                      GatePass& pass) {
   const Layer& layer = layers_[index];
+  LayerRows x = given;
+  x.products = shape_.convolution.products;
   const torch::Tensor y = layer.convolution->forward(block, x, pass, attention_place + static_cast<int64_t>(index));
   if (!layer.residual.defined()) return y;
   return block ? x.times_at_targets(layer.residual, *block, y) : y + x.times(layer.residual);
 }
 
+torch::Tensor GraphEncoder::messages_of(size_t index, const LayerRows& given) const {
+  LayerRows x = given;
+  x.products = shape_.convolution.products;
+  return layers_[index].convolution->messages_of(x);
+}
+
 torch::Tensor GraphEncoder::finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass) {
-  const auto place = static_cast<int64_t>(index);
-  torch::Tensor y = layers_[index].norm->forward_relu(convolved);
-  if (index + 1 == layers_.size()) return y;
-  if (!layer_sites_.empty()) y = pass.apply(*layer_sites_[index], y, {}, ids);
-  return is_training() || collecting_ ? pass.dropout(y, shape_.dropout, hidden_place + place, ids) : y;
+  ChannelNorm& norm = *layers_[index].norm;
+  if (index + 1 == layers_.size()) return norm.forward_relu(convolved);
+  const int64_t place = hidden_place + static_cast<int64_t>(index);
+  const bool drops = (is_training() || collecting_) && shape_.dropout > 0;
+  if (layer_sites_.empty()) {
+    return norm.forward_relu(convolved, drops ? RowDropout{shape_.dropout, pass.dropout_key(place), ids} : RowDropout{});
+  }
+  const torch::Tensor y = pass.apply(*layer_sites_[index], norm.forward_relu(convolved), {}, ids);
+  return drops ? pass.dropout(y, shape_.dropout, place, ids) : y;
 }
 
 torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
@@ -142,7 +154,7 @@ torch::Tensor GraphEncoder::forward(const Batch& base, GatePass& pass) {
 torch::Tensor GraphEncoder::propagate_ahead(const GraphBatch& batch) const {
   if (shape_.kind == ConvolutionKind::linear || (input_site_ != nullptr && !shared_input_gate_)) return {};
   torch::NoGradGuard no_grad;
-  return layers_[0].convolution->aggregate_ahead(batch.blocks[0], {batch.attributes, {}, {}, {}});
+  return layers_[0].convolution->aggregate_ahead(batch.blocks[0], LayerRows{batch.attributes, {}, {}, {}});
 }
 
 bool GraphEncoder::collect_statistics(bool on) {

@@ -49,7 +49,7 @@ class GraphEncoder : public Encoder {
   torch::Tensor convolve(size_t index, const std::shared_ptr<const Adjacency>& block, const LayerRows& x, GatePass& pass);
   torch::Tensor finish(size_t index, const torch::Tensor& convolved, const torch::Tensor& ids, GatePass& pass);
   // LayerRows::messages
-  torch::Tensor messages_of(size_t index, const LayerRows& x) const { return layers_[index].convolution->messages_of(x); }
+  torch::Tensor messages_of(size_t index, const LayerRows& x) const;
   // GraphBatch::propagated for this batch; undefined where nothing can be precomputed.
   torch::Tensor propagate_ahead(const GraphBatch& batch) const;
   // Switches storing the statistics of batch norm in forward() on or off; returns false if there are none. While it is on, hidden

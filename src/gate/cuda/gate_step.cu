@@ -2,6 +2,8 @@
 
 #include <type_traits>
 
+#include "gate/cuda/column_sums.h"
+
 namespace l0gm::cuda {
 
 namespace {
@@ -108,30 +110,6 @@ __global__ void __launch_bounds__(threads) backward_kernel(GateRows gate, int la
   put_four<whole>(sum, partial, blockIdx.y * gate.width + column, count);
 }
 
-// Adds the sums of the row blocks: each warp of a block a run of them for 32 columns, then the first one those of the warps.
-__global__ void __launch_bounds__(threads) join_kernel(const float* partial, int64_t width, int count, float* sums) {
-  constexpr int warps = threads / warp, unrolled = 4;
-  __shared__ float found[warps][warp];
-  const int w = threadIdx.x / warp, lane = threadIdx.x % warp;
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * warp + lane;
-  const int run = (count + warps - 1) / warps, end = min(count, (w + 1) * run);
-  float sum = 0;
-  if (column < width) {
-    for (int i = w * run; i < end; i += unrolled) {
-      float values[unrolled];
-#pragma unroll
-      for (int k = 0; k < unrolled; ++k) values[k] = i + k < end ? partial[(i + k) * width + column] : 0.0F;
-#pragma unroll
-      for (int k = 0; k < unrolled; ++k) sum += values[k];
-    }
-  }
-  found[w][lane] = sum;
-  __syncthreads();
-  if (w != 0 || column >= width) return;
-  for (int other = 1; other < warps; ++other) sum += found[other][lane];
-  sums[column] = sum;
-}
-
 // Calls launch with the two things that its kernels are compiled for: rows that are multiples of four, logits of each element.
 template <class Launch>
 void with_kind_of(const GateRows& gate, const Launch& launch) {
@@ -164,8 +142,7 @@ void gate_backward(const GateRows& gate, const float* of_value, const float* of_
     kernel<<<layout.blocks, threads, 0, stream>>>(gate, layout.lanes, of_value, of_gates, of_r, of_logits, partial);
   });
   if (gate.by_element) return;
-  const dim3 blocks(static_cast<unsigned>((gate.width + warp - 1) / warp));
-  join_kernel<<<blocks, threads, 0, stream>>>(partial, gate.width, static_cast<int>(layout.blocks.y), of_logits);
+  sum_columns(partial, layout.blocks.y, gate.width, of_logits, stream);
 }
 
 }  // namespace l0gm::cuda

@@ -115,6 +115,15 @@ void GraphModality::check(const Config& config, const Machine& machine) const {
       throw UserError("graph.messages = bfloat16 is for gcn and for sage with graph.aggregate = mean; remove it");
     }
   }
+  if (const Matmul products = config.train.matmul.value_or(Matmul::float32); products != Matmul::float32) {
+    if (!machine.device.is_cuda()) {
+      throw UserError(
+          fmt::format("train.matmul = {} works for graphs on a GPU only: use --device cuda, or train.matmul = float32",
+                      name_of_enum(products)));
+    }
+    if (config.train.precision == Precision::float64)
+      throw UserError(fmt::format("train.matmul = {} does not go with train.precision = float64", name_of_enum(products)));
+  }
   if (maximum && graph.self_loops.value_or(false)) {
     throw UserError(
         fmt::format("graph.self_loops = true has no effect on graph.aggregate = {}: sage reads the node itself by weights "
@@ -172,7 +181,8 @@ std::unique_ptr<Record> GraphModality::read_record(const nlohmann::json& json) c
 std::shared_ptr<Model> GraphModality::make_model(const Record& record, const Config& config, uint64_t seed) const {
   const auto& graph = dynamic_cast<const GraphRecord&>(record);
   return make_graph_model({graph.attribute_names, graph.attribute_sizes, graph.class_rows},
-                          {config.model, config.graph, config.link, config.train.class_weights == ClassWeights::balanced},
+                          {config.model, config.graph, config.link, config.train.class_weights == ClassWeights::balanced,
+                           config.train.matmul.value_or(Matmul::float32)},
                           config.gate, seed);
 }
 

@@ -48,6 +48,13 @@ GraphRun::GraphRun(const std::filesystem::path& path, const Machine& its_machine
         "little from the run's");
     config.graph.messages = GraphPrecision::float32;
   }
+  if (config.train.matmul.value_or(Matmul::float32) != Matmul::float32 && machine.device.is_cpu()) {
+    log_warning(
+        fmt::format("train.matmul = {} is for a GPU: on the processor products are computed in float32, and probabilities differ "
+                    "a little from the run's",
+                    name_of_enum(*config.train.matmul)));
+    config.train.matmul = Matmul::float32;
+  }
   graph = GraphRecord::from_json(folder.read_json(folder.schema()));
   model = GraphModality().make_model(graph, config, 0);
   load_weights();

@@ -131,6 +131,9 @@ void TextModality::check(const Config& config, const Machine&) const {
         "gate.unit = fine has gates inside the encoder; with encoder.frozen = true nothing is trained there: use dimension or "
         "group");
   }
+  if (config.train.matmul == Matmul::tf32) {
+    throw UserError("train.matmul = tf32 is for graphs so far: an encoder of texts multiplies in bfloat16 or float32");
+  }
   if (config.train.matmul == Matmul::bfloat16 && config.train.precision == Precision::float64) {
     throw UserError("train.matmul = bfloat16 does not go with train.precision = float64");
   }

@@ -201,5 +201,33 @@ TEST(GraphTensors, SampledBlocksHaveTheIdsOfTheirNodes) {
   }
 }
 
+TEST(Adjacency, ScalesOfDegreesCountTheNodeItselfOrAtLeastOne) {
+  const auto adjacency = Adjacency::of(toy_block({}), torch::kCPU, torch::kFloat64);
+  adjacency->target_degree = at::tensor({0.0, 3.0, 8.0}, torch::kFloat64);
+  const torch::Tensor with = at::tensor({1.0, 4.0, 9.0}, torch::kFloat64), without = at::tensor({1.0, 3.0, 8.0}, torch::kFloat64);
+  EXPECT_FALSE(adjacency->degree_scales(true).source_root.defined()) << "its sources have no degrees";
+  EXPECT_TRUE(at::allclose(adjacency->degree_scales(true).target_inverse, 1 / with));
+  EXPECT_TRUE(at::allclose(adjacency->degree_scales(true).target_root, 1 / with.sqrt()));
+  EXPECT_TRUE(at::allclose(adjacency->degree_scales(false).target_inverse, 1 / without));
+}
+
+TEST(Adjacency, APlanIsMadeForTheMatrixAndForItsTranspose) {
+  const auto block = toy_block({.targets = 3, .sources = 300, .density = 0.9});
+  const auto adjacency = Adjacency::of(block, torch::kCPU, torch::kFloat32);
+  EXPECT_EQ(adjacency->row_plan(false), nullptr) << "nobody asked for one";
+  adjacency->plan_sums();
+  const RowPlanTensors* plan = adjacency->row_plan(false);
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(plan, adjacency->row_plan(false)) << "made once";
+  EXPECT_EQ(plan->rows.size(0), 3);
+  EXPECT_EQ(plan->cut_rows, 2) << "the first row has no edges";
+  EXPECT_EQ(plan->row_of_segment.size(0), plan->segments);
+  EXPECT_EQ(adjacency->row_plan(true)->rows.size(0), 300);
+  EXPECT_EQ(adjacency->row_plan(true)->cut_rows, 0);
+  const auto symmetric = Adjacency::of(toy_block({.targets = 8, .sources = 8, .symmetric = true}), torch::kCPU, torch::kFloat32);
+  symmetric->plan_sums();
+  EXPECT_EQ(symmetric->row_plan(true), symmetric->row_plan(false));
+}
+
 }  // namespace
 }  // namespace l0gm

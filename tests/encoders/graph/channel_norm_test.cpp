@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "encoders/graph/toy_blocks.h"
+#include "gate/counter_dropout.h"
 
 namespace l0gm {
 namespace {
@@ -117,6 +118,17 @@ TEST(ChannelNorm, NarrowingDoesNotChangeTheRemainingChannels) {
     norm->narrow(kept);
     EXPECT_LT(max_abs_difference(norm->forward((x * 2 + 1).index_select(1, kept)), before.index_select(1, kept)), 1e-14);
     for (const torch::Tensor& parameter : norm->parameters()) EXPECT_EQ(parameter.size(0), 3);
+  }
+}
+
+TEST(ChannelNorm, DropoutComesAfterTheActivation) {
+  for (const Norm kind : {Norm::none, Norm::layer, Norm::batch}) {
+    const auto norm = norm_of(kind, 6);
+    const torch::Tensor x = numbers({9, 6}), ids = at::arange(50, 59, torch::kInt64);
+    const torch::Tensor whole = norm->forward_relu(x.clone()), y = norm->forward_relu(x.clone(), {0.5, 77, ids});
+    EXPECT_TRUE(at::equal(y, counter_dropout(whole, 0.5, 77, ids)));
+    EXPECT_GT(whole.gt(0).sum().item<int64_t>(), y.gt(0).sum().item<int64_t>());
+    EXPECT_TRUE(at::equal(norm->forward_relu(x.clone(), RowDropout{}), whole));
   }
 }
 

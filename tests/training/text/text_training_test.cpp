@@ -145,6 +145,7 @@ TEST(TextTraining, OptionsThatContradictAreRefusedBeforeAnythingIsRead) {
   EXPECT_NE(refused({"model.name=pretrained"}).find("encoder.path"), std::string::npos);
   EXPECT_NE(refused({"encoder.frozen=true"}).find("nothing to freeze"), std::string::npos);
   EXPECT_NE(refused({"train.matmul=bfloat16", "train.precision=float64"}).find("float64"), std::string::npos);
+  EXPECT_NE(refused({"train.matmul=tf32"}).find("graphs"), std::string::npos);
   EXPECT_EQ(refused({}), "");
 }
 
