@@ -1,5 +1,7 @@
 #include "heads/batch_ensemble.h"
 
+#include <torch/autograd.h>
+
 #include "heads/deep.h"
 #include "heads/head_tools.h"
 

@@ -1,6 +1,7 @@
 #include "heads/member_layers.h"
 
 #include <ATen/Parallel.h>
+#include <torch/autograd.h>
 
 #include "gate/toy_gate.h"
 
