@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heads/cin_blocks.h"
+
 namespace l0gm {
 
 namespace {
 
-// Products of a few fields at a time: enough columns for a fast matrix product, little memory.
+// On other devices: products of a few fields at a time, enough columns for a fast matrix product, little memory.
 int64_t fields_at_a_time(int64_t previous) { return std::max<int64_t>(1, 128 / previous); }
 
 // previous[e, i] * base[e, j] for j in [begin, begin + count): [elements, count * H'].
@@ -24,6 +26,7 @@ struct CinLayer : torch::autograd::Function<CinLayer> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& previous,
                                const torch::Tensor& base, const torch::Tensor& weight) {
     context->save_for_backward({previous, base, weight});
+    if (previous.is_cpu()) return cin_forward(previous, base, weight);
     const int64_t fields = weight.size(0), maps = weight.size(1), step = fields_at_a_time(maps);
     torch::Tensor out = at::zeros({previous.size(0), weight.size(2)}, previous.options());
     for (int64_t j = 0; j < fields; j += step) {
@@ -38,6 +41,10 @@ struct CinLayer : torch::autograd::Function<CinLayer> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &previous = saved[0], &base = saved[1], &weight = saved[2];
     const torch::Tensor gradient = gradients[0].contiguous();
+    if (previous.is_cpu()) {
+      const CinGradients to = cin_backward(previous, base, weight, gradient);
+      return {to.previous, to.base, to.weight};
+    }
     const int64_t fields = weight.size(0), maps = weight.size(1), step = fields_at_a_time(maps);
     torch::Tensor to_previous = at::zeros_like(previous), to_base = at::empty_like(base), to_weight = at::empty_like(weight);
     for (int64_t j = 0; j < fields; j += step) {
@@ -55,7 +62,7 @@ struct CinLayer : torch::autograd::Function<CinLayer> {
 }  // namespace
 
 torch::Tensor cin_layer(const torch::Tensor& previous, const torch::Tensor& base, const torch::Tensor& weight) {
-  return CinLayer::apply(previous.contiguous(), base.contiguous(), weight);
+  return CinLayer::apply(previous.contiguous(), base.contiguous(), weight.contiguous());
 }
 
 CinHead::CinHead(HeadShape shape, const std::vector<int64_t>& maps, int64_t rank) : shape_(shape), maps_(maps), rank_(rank) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "encoders/table/field_embeddings.h"
+#include "heads/batch_ensemble.h"
 #include "heads/cin.h"
 #include "heads/deep.h"
 #include "heads/fm.h"
@@ -50,6 +51,11 @@ std::vector<int64_t> weights_of_classes(const Schema& schema, const TableModelOp
   return options.balanced ? std::vector<int64_t>(schema.classes.size(), 1) : schema.class_rows;
 }
 
+// One member, or no hidden layer: there is nothing to share.
+bool shares_layers(const ModelOptions& model) {
+  return model.ensemble == EnsembleKind::batch && model.members > 1 && model.depth > 0;
+}
+
 std::shared_ptr<Model> make_linear(const Schema& schema, const std::vector<FieldCounts>& counts, const TableModelOptions& options,
                                    GateOptions gate, HeadShape shape) {
   shape.width = shape.members * shape.outputs;
@@ -86,10 +92,15 @@ std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<
     throw UserError("cin.maps is empty: name the feature maps of each depth, such as [32, 32]");
   auto encoder = std::make_shared<FieldEmbeddings>(schema, counts, model.width, start_of(branches, options.fm));
   auto head = std::make_shared<SumHead>(weights_of_classes(schema, options), model.members);
+  const bool batch = shares_layers(model) && branches.deep;
+  if (batch) shape.members = 1;  // of the other branches: their logits are added to every member's
   if (branches.linear) head->add("linear", std::make_shared<LinearHead>(schema, counts, *encoder, shape));
   if (branches.pairs) head->add("pairs", std::make_shared<FmHead>(shape, options.fm.weighted));
   if (branches.cin) head->add("cin", std::make_shared<CinHead>(shape, options.cin.maps, options.cin.rank));
-  if (branches.deep) {
+  if (batch) {
+    head->add("deep", std::make_shared<BatchEnsembleHead>(shape.dimensions(), model.depth, model.hidden, shape.outputs,
+                                                          model.members, model.dropout));
+  } else if (branches.deep) {
     head->add("deep", std::make_shared<DeepHead>(shape.dimensions(), model.depth, model.hidden, shape.outputs, model.members,
                                                  model.dropout));
   }

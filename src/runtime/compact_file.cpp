@@ -176,7 +176,9 @@ void check_derived(const Schema& schema, const TableNet<Matrix>& net) {
              a.slots == b.slots && a.codes == b.codes && a.bins == b.bins && a.known == b.known,
          "a column is not that of the schema");
   }
+  must(!net.shared || net.hidden > 0, "a batch ensemble has no layer to share");
   TableNet<Matrix> arranged;
+  arranged.shared = net.shared;
   arranged.columns = net.columns;
   arranged.statistic_slots = net.statistic_slots;
   arranged.arrange();

@@ -18,6 +18,8 @@ namespace l0gm::kernels::HWY_NAMESPACE {
 const Kernels table = {
     {sum_rows<float>, sum_rows<Bfloat16>, sum_rows<int8_t>},
     {dense<float>, dense<Bfloat16>, dense<int8_t>},
+    {member_dense<float>, member_dense<Bfloat16>, member_dense<int8_t>},
+    scale_rows,
     add_dots,
     pairs,
     {cin_depth<float>, cin_depth<Bfloat16>, cin_depth<int8_t>},

@@ -70,6 +70,34 @@ struct Dense {
   int64_t out_stride = 0;
 };
 
+// out = max(0, base + (in * weights) * factors): one layer of some members of a batch ensemble, which share the weights. Row r of
+// member m is row m * rows + r of `in` and `out`.
+struct MemberDense {
+  int64_t members = 0, rows = 0;
+  int64_t inputs = 0, outputs = 0;
+  const std::byte* weights = nullptr;  // `inputs` rows
+  int64_t weight_stride = 0;           // in elements
+  const float* scales = nullptr;       // of the rows of weights; int8 only
+  const float* factors = nullptr;      // a row per member, aligned and padded
+  int64_t factor_stride = 0;
+  const float* base = nullptr;  // padded(outputs) floats can be read at each row
+  int64_t base_member_stride = 0, base_row_stride = 0;
+  const float* in = nullptr;
+  int64_t in_stride = 0;
+  float* out = nullptr;  // padded(outputs) floats per row
+  int64_t out_stride = 0;
+};
+
+// out = in * factors, row by row; padded(count) floats of each row are read and written. `out` may be `in`.
+struct ScaledRows {
+  int64_t rows = 0, count = 0;
+  const float* factors = nullptr;  // aligned and padded
+  const float* in = nullptr;
+  int64_t in_stride = 0;
+  float* out = nullptr;
+  int64_t out_stride = 0;
+};
+
 // out[r * out_stride] += <weights, in + r * in_stride>. Numbers after `count` in a row of `in` are not used.
 struct Dots {
   int64_t rows = 0;
@@ -105,6 +133,8 @@ Storage storage_of(DType type);
 struct Kernels {
   std::array<void (*)(const RowSums&, const RowBlock&, float* out), 3> sum_rows;  // by Storage
   std::array<void (*)(const Dense&), 3> dense;
+  std::array<void (*)(const MemberDense&), 3> member_dense;
+  void (*scale_rows)(const ScaledRows&);
   void (*add_dots)(const Dots&);
   // Sum over pairs of fields of <v_i, v_j>; weights: of the pairs, coordinates: of the coordinates (padded); nullptr: all 1.
   float (*pairs)(const Grid& grid, const float* weights, const float* coordinates);

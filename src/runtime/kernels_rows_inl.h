@@ -121,14 +121,10 @@ void sum_rows(const RowSums& sums, const RowBlock& block, float* out) {
   }
 }
 
-// `rows` rows of the block times `count` vectors of outputs, from row `row` and output `begin` on. Every row's sums are formed in
+// Adds `rows` rows of `in` times `count` vectors of weights, from row `row` and output `begin` on. Every row's sums are formed in
 // the same order whatever the tile, so that a row's result does not depend on its neighbours.
-template <class T, int rows, int count>
-HWY_INLINE void dense_tile(const Dense& layer, int64_t row, int64_t begin) {
-  Vector sum[rows][count];
-  for (int r = 0; r < rows; ++r) {
-    for (int i = 0; i < count; ++i) sum[r][i] = hn::LoadU(Floats(), layer.bias + begin + i * vector_lanes);
-  }
+template <class T, int rows, int count, class Layer>
+HWY_INLINE void add_product(Vector (&sum)[rows][count], const Layer& layer, int64_t row, int64_t begin) {
   const float* in = layer.in + row * layer.in_stride;
   const T* weights = reinterpret_cast<const T*>(layer.weights) + begin;
   for (int64_t k = 0; k < layer.inputs; ++k, weights += layer.weight_stride) {
@@ -139,26 +135,75 @@ HWY_INLINE void dense_tile(const Dense& layer, int64_t row, int64_t begin) {
       for (int i = 0; i < count; ++i) sum[r][i] = hn::MulAdd(factor, weight[i], sum[r][i]);
     }
   }
+}
+
+template <class T, int rows, int count>
+HWY_INLINE void tile(const Dense& layer, int64_t row, int64_t begin) {
+  Vector sum[rows][count];
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < count; ++i) sum[r][i] = hn::LoadU(Floats(), layer.bias + begin + i * vector_lanes);
+  }
+  add_product<T, rows, count>(sum, layer, row, begin);
   for (int r = 0; r < rows; ++r) {
     float* out = layer.out + (row + r) * layer.out_stride + begin;
     for (int i = 0; i < count; ++i) hn::StoreU(hn::Max(sum[r][i], hn::Zero(Floats())), Floats(), out + i * vector_lanes);
   }
 }
 
-template <class T, int count>
-HWY_NOINLINE void dense_strip(const Dense& layer, int64_t begin) {
+template <class T, int rows, int count>
+HWY_INLINE void tile(const MemberDense& layer, int64_t row, int64_t begin) {
+  Vector sum[rows][count];
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < count; ++i) sum[r][i] = hn::Zero(Floats());
+  }
+  add_product<T, rows, count>(sum, layer, row, begin);
+  for (int r = 0; r < rows; ++r) {
+    const int64_t member = (row + r) / layer.rows, of_member = row + r - member * layer.rows;
+    const float* factors = layer.factors + member * layer.factor_stride + begin;
+    const float* base = layer.base + member * layer.base_member_stride + of_member * layer.base_row_stride + begin;
+    float* out = layer.out + (row + r) * layer.out_stride + begin;
+    for (int i = 0; i < count; ++i) {
+      const int64_t at = i * vector_lanes;
+      const Vector value = hn::MulAdd(sum[r][i], hn::Load(Floats(), factors + at), hn::LoadU(Floats(), base + at));
+      hn::StoreU(hn::Max(value, hn::Zero(Floats())), Floats(), out + at);
+    }
+  }
+}
+
+template <class T, int count, class Layer>
+HWY_NOINLINE void strip(const Layer& layer, int64_t rows, int64_t begin) {
   int64_t row = 0;
-  for (; row + 4 <= layer.rows; row += 4) dense_tile<T, 4, count>(layer, row, begin);
-  for (; row < layer.rows; ++row) dense_tile<T, 1, count>(layer, row, begin);
+  for (; row + 4 <= rows; row += 4) tile<T, 4, count>(layer, row, begin);
+  for (; row < rows; ++row) tile<T, 1, count>(layer, row, begin);
+}
+
+template <class T, class Layer>
+HWY_INLINE void all_strips(const Layer& layer, int64_t rows) {
+  constexpr int most = vector_lanes == lanes ? 4 : 2;  // only the widest instructions have registers for 4 x 4 sums
+  const int64_t vectors = (layer.outputs + vector_lanes - 1) / vector_lanes;
+  int64_t done = 0;
+  for (; done + most <= vectors; done += most) strip<T, most>(layer, rows, done * vector_lanes);
+  for (; done < vectors; ++done) strip<T, 1>(layer, rows, done * vector_lanes);
 }
 
 template <class T>
 void dense(const Dense& layer) {
-  constexpr int most = vector_lanes == lanes ? 4 : 2;  // only the widest instructions have registers for 4 x 4 sums
-  const int64_t vectors = (layer.outputs + vector_lanes - 1) / vector_lanes;
-  int64_t done = 0;
-  for (; done + most <= vectors; done += most) dense_strip<T, most>(layer, done * vector_lanes);
-  for (; done < vectors; ++done) dense_strip<T, 1>(layer, done * vector_lanes);
+  all_strips<T>(layer, layer.rows);
+}
+
+template <class T>
+void member_dense(const MemberDense& layer) {
+  all_strips<T>(layer, layer.members * layer.rows);
+}
+
+inline void scale_rows(const ScaledRows& rows) {
+  for (int64_t r = 0; r < rows.rows; ++r) {
+    const float* in = rows.in + r * rows.in_stride;
+    float* out = rows.out + r * rows.out_stride;
+    for (int64_t i = 0; i < rows.count; i += vector_lanes) {
+      hn::StoreU(hn::Mul(hn::LoadU(Floats(), in + i), hn::Load(Floats(), rows.factors + i)), Floats(), out + i);
+    }
+  }
 }
 
 inline void add_dots(const Dots& dots) {

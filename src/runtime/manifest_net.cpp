@@ -29,6 +29,11 @@ void read_sizes(const Json& json, const Schema& schema, Net& net) {
   check_product(net.members, net.outputs, limits::width, "net", "logits");
   net.hidden = count(json, "net", "hidden", 0, limits::width);
   check_product(net.members, net.hidden, limits::width, "net", "hidden units");
+  if (!json.contains("ensemble")) return;
+  const std::string ensemble = text(json, "net", "ensemble");
+  if (ensemble != "batch") refuse("net", fmt::format("its ensemble is '{}', wanted 'batch' or none", ensemble));
+  if (net.hidden == 0) refuse("net", "its members share layers, and it has none");
+  net.shared = true;
 }
 
 void read_layers(const Json& json, Net& net) {
@@ -169,7 +174,8 @@ void read_gate(const Json& json, Net& net) {
 
 TableNet<PackedRows> net_from_json(const nlohmann::json& json, const Schema& schema, const Tensors& tensors) {
   refuse_other_keys(json, "net",
-                    {"members", "outputs", "hidden", "layers", "columns", "statistics", "grid", "pairs", "cin", "gate"});
+                    {"members", "outputs", "hidden", "ensemble", "layers", "columns", "statistics", "grid", "pairs", "cin",
+                     "gate"});
   Net net;
   read_sizes(json, schema, net);
   read_layers(json, net);
@@ -211,6 +217,7 @@ std::vector<bool> periodic_columns(const Schema& schema) {
 
 nlohmann::json net_to_json(const TableNet<Matrix>& net, const Schema& schema) {
   nlohmann::json result = {{"members", net.members}, {"outputs", net.outputs}, {"hidden", net.hidden}};
+  if (net.shared) result["ensemble"] = "batch";
   result["layers"] = result["columns"] = nlohmann::json::array();
   for (const NetLayer<Matrix>& layer : net.layers) result["layers"].push_back(layer.out);
   for (const NetColumn& column : net.columns) {

@@ -61,6 +61,7 @@ TableNet<To> without_arrays(const TableNet<From>& from) {
   to.members = from.members;
   to.outputs = from.outputs;
   to.hidden = from.hidden;
+  to.shared = from.shared;
   to.columns = from.columns;
   to.statistic_slots = from.statistic_slots;
   to.units = from.units;

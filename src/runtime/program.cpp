@@ -4,6 +4,7 @@
 
 #include "runtime/kernels_gate.h"
 #include "runtime/picked_rows.h"
+#include "runtime/program_members.h"
 #include "runtime/program_plan.h"
 
 namespace l0gm {
@@ -21,6 +22,7 @@ class Block {
         kernels_(*plan.kernels),
         workspace_(workspace),
         logits_(net.logits()),
+        branch_logits_(net.branch_logits()),
         entries_(at<Entry>(plan.layout.entries)),
         counts_(at<int32_t>(plan.layout.counts)) {}
 
@@ -44,11 +46,15 @@ class Block {
       }
       fill_grid();
     }
+    if (net_.shared) {
+      run_shared();
+      return;
+    }
     const bool one_pass = plan_.weights.rows() > 0;
     sum(plan_.wide, plan_.dense_units, one_pass ? out_ : at<float>(plan_.layout.sums));
     if (!one_pass) deep();
     if (net_.pairs.present || net_.cin.present) {
-      for (int64_t r = 0; r < rows_; ++r) add_grid(r);
+      for (int64_t r = 0; r < rows_; ++r) add_grid(r, out_ + r * logits_);
     }
   }
 
@@ -139,15 +145,7 @@ class Block {
       member_stride = kernels::padded(width);
     }
     for (int64_t l = 0; l < logits_; ++l) {
-      kernels::Dots dots;
-      dots.rows = rows_;
-      dots.count = width;
-      dots.weights = net_.output.row<float>(l);
-      dots.in = hidden + l / net_.outputs * member_stride;
-      dots.in_stride = stride;
-      dots.out = out_ + l;
-      dots.out_stride = logits_;
-      kernels_.add_dots(dots);
+      add_dots(net_.output.row<float>(l), width, hidden + l / net_.outputs * member_stride, stride, out_ + l, logits_);
     }
   }
 
@@ -170,11 +168,40 @@ class Block {
     kernels_.dense[plan_.storage](dense);
   }
 
-  [[gnu::noinline]] void add_grid(int64_t r) {
+  // A batch ensemble: what units, tables and grid say to all members, then the members.
+  [[gnu::noinline]] void run_shared() {
+    float* const sums = at<float>(plan_.layout.sums);
+    float* const branches = at<float>(plan_.layout.branches);
+    float* const dense = at<float>(plan_.layout.shared);
+    if (plan_.has_folded) sum(plan_.wide, {}, sums);
+    for (int64_t r = 0; r < rows_; ++r) {
+      const float* from = plan_.has_folded ? sums + r * plan_.sum_stride : net_.base.row<float>(0);
+      std::copy_n(from + net_.first_logit(), branch_logits_, branches + r * branch_logits_);
+      for (size_t u = 0; u < plan_.shared_units.size(); ++u)
+        dense[r * plan_.shared_stride + static_cast<int64_t>(u)] = units(r)[plan_.shared_units[u]];
+    }
+    if (!plan_.shared_units.empty()) {
+      for (int64_t l = 0; l < branch_logits_; ++l) {
+        add_dots(net_.first.terms.row<float>(l), std::ssize(plan_.shared_units), dense, plan_.shared_stride, branches + l,
+                 branch_logits_);
+      }
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (net_.pairs.present || net_.cin.present) add_grid(r, branches + r * branch_logits_);
+      for (int64_t l = 0; l < logits_; ++l)
+        out_[r * logits_ + l] = branches[r * branch_logits_ + l % branch_logits_] + net_.output_bias.row<float>(0)[l];
+    }
+    add_members(net_, plan_, workspace_, rows_, out_);
+  }
+
+  void add_dots(const float* weights, int64_t count, const float* in, int64_t in_stride, float* out, int64_t out_stride) const {
+    kernels_.add_dots({rows_, count, weights, in, in_stride, out, out_stride});
+  }
+
+  [[gnu::noinline]] void add_grid(int64_t r, float* out) {
     const kernels::Grid values = {grid(r), net_.grid_fields, plan_.grid_width};
-    float* out = out_ + r * logits_;
     const NetPairs<PackedRows>& pairs = net_.pairs;
-    for (int64_t l = 0; pairs.present && l < logits_; ++l) {
+    for (int64_t l = 0; pairs.present && l < branch_logits_; ++l) {
       out[l] += kernels_.pairs(values, pairs.weighted ? pairs.weights.row<float>(l) : nullptr,
                                pairs.by_coordinate ? pairs.coordinates.row<float>(l) : nullptr);
     }
@@ -198,17 +225,17 @@ class Block {
       kernels_.cin_depth[plan_.storage](depth);
       previous = depth.out;
       before = depth.maps;
-      for (int64_t l = 0; l < logits_; ++l)
+      for (int64_t l = 0; l < branch_logits_; ++l)
         out[l] += kernels_.cin_pooled(previous, before, values.width, cin.pooled[k].row<float>(l));
     }
-    for (int64_t l = 0; l < logits_; ++l) out[l] += kernels_.cin_last(values, previous, before, cin.last.row<float>(l));
+    for (int64_t l = 0; l < branch_logits_; ++l) out[l] += kernels_.cin_last(values, previous, before, cin.last.row<float>(l));
   }
 
   const Net& net_;
   const ProgramPlan& plan_;
   const kernels::Kernels& kernels_;
   std::byte* workspace_;
-  int64_t logits_;
+  int64_t logits_, branch_logits_;
   Entry* entries_;
   int32_t* counts_;
   const int32_t* codes_ = nullptr;

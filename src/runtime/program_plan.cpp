@@ -67,6 +67,7 @@ void ProgramPlan::find_tables(const TableNet<PackedRows>& net) {
   wide.sums.row_bytes = row_bytes_of(net.wide);
   for (const NetColumn& column : net.columns) {
     const float* frequencies = column.waves > 0 ? net.frequencies[wave++].row<float>(0) : nullptr;
+    has_folded = has_folded || column.folded;
     if (column.folded) wide.add(source_of(column, net.wide, column.wide_begin, frequencies));
     if (column.units == 0) continue;
     const PackedRows& units = net.unit_tables[table++];
@@ -90,7 +91,9 @@ void ProgramPlan::find_units(const TableNet<PackedRows>& net) {
   for (size_t u = 0; u < net.units.size(); ++u) {
     const Unit& unit = net.units[u];
     const auto index = static_cast<int64_t>(u);
-    if (unit.dense >= 0) {
+    if (unit.dense >= 0 && net.shared) {
+      shared_units.push_back(index);
+    } else if (unit.dense >= 0) {
       const TableSource row = source_of({}, net.wide, unit.dense, nullptr);
       dense_units.push_back({index, row.rows, row.scales != nullptr ? *row.scales : 1.0F});
     }
@@ -108,7 +111,8 @@ void ProgramPlan::find_units(const TableNet<PackedRows>& net) {
 void ProgramPlan::make_bounds(const TableNet<PackedRows>& net) {
   constexpr float none = -std::numeric_limits<float>::infinity();
   std::vector<float> bounds(static_cast<size_t>(net.wide_columns()), none);
-  std::fill_n(bounds.begin(), net.first_logit(), 0.0F);
+  // The layers of a batch ensemble apply their bounds themselves: units may still be added to the sums.
+  if (!net.shared) std::fill_n(bounds.begin(), net.first_logit(), 0.0F);
   lower_bound = packed_floats(1, net.wide_columns(), bounds);
   int64_t most_units = 0;
   for (const NetColumn& column : net.columns) most_units = std::max(most_units, column.units);
@@ -117,13 +121,16 @@ void ProgramPlan::make_bounds(const TableNet<PackedRows>& net) {
   for (const NetLayer<PackedRows>& layer : net.layers) {
     biases.emplace_back(net.members, layer.out, DType::f32, layer.bias.row<float>(0), std::vector<float>());
   }
+  if (net.shared && !has_folded) {
+    member_base = PackedRows(net.members, net.hidden, DType::f32, net.base.row<float>(0), std::vector<float>());
+  }
 }
 
 // Each logit as one dot product with the whole accumulator; with more logits, multiplying the zeros of other members would cost
 // more than it saves.
 void ProgramPlan::make_weights(const TableNet<PackedRows>& net) {
   constexpr int64_t most_logits = 4;
-  if (net.hidden == 0 || !net.layers.empty() || net.logits() > most_logits) return;
+  if (net.shared || net.hidden == 0 || !net.layers.empty() || net.logits() > most_logits) return;
   const int64_t columns = net.wide_columns();
   std::vector<float> values(static_cast<size_t>(net.logits() * columns), 0.0F);
   for (int64_t l = 0; l < net.logits(); ++l) {
@@ -141,8 +148,14 @@ void ProgramPlan::lay_out(const TableNet<PackedRows>& net) {
   entry_stride = entries > 0 ? entries + 1 : 0;  // one more is written before it is known whether it is used
   // Whole vectors are read and written at offsets that need not be multiples of their size: hence the room at the end.
   unit_stride = net.units.empty() ? 0 : padded(static_cast<int64_t>(net.units.size())) + lanes;
-  sum_stride = weights.rows() > 0 ? 0 : padded(net.wide_columns()) + lanes;
-  for (const NetLayer<PackedRows>& layer : net.layers) hidden_stride = std::max(hidden_stride, net.members * padded(layer.out));
+  const bool sums_are_kept = net.shared ? has_folded : weights.rows() == 0;
+  sum_stride = sums_are_kept ? padded(net.wide_columns()) + lanes : 0;
+  shared_stride = padded(static_cast<int64_t>(shared_units.size()));
+  if (net.shared)
+    hidden_stride = std::max(shared_stride, padded(net.hidden));  // of one member: a row per row and member at a time
+  for (const NetLayer<PackedRows>& layer : net.layers) {
+    hidden_stride = std::max(hidden_stride, (net.shared ? 1 : net.members) * padded(layer.out));
+  }
   for (const int64_t maps : net.cin.maps) most_maps = std::max(most_maps, maps);
 
   constexpr auto rows = static_cast<size_t>(TableProgram::block_rows);
@@ -158,6 +171,8 @@ void ProgramPlan::lay_out(const TableNet<PackedRows>& net) {
   layout.units = floats(block * unit_stride);
   layout.grid = grid_runs.empty() && !net.pairs.present && !net.cin.present ? floats(0) : floats(block * grid_size);
   layout.sums = floats(block * sum_stride);
+  layout.shared = floats(block * shared_stride);
+  layout.branches = floats(net.shared ? block * net.outputs : 0);
   for (size_t& part : layout.hidden) part = floats(block * hidden_stride);
   for (size_t& part : layout.maps) part = floats(most_maps * grid_width);
   const int64_t exact = net.gate.present ? static_cast<int64_t>(net.units.size()) + kernels::gate_scratch(net.gate) : 0;

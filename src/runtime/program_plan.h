@@ -46,7 +46,7 @@ struct GridRun {
 
 // Where a block's numbers lie in the workspace, in bytes.
 struct WorkspaceLayout {
-  size_t entries = 0, counts = 0, units = 0, grid = 0, sums = 0, exact = 0;
+  size_t entries = 0, counts = 0, units = 0, grid = 0, sums = 0, exact = 0, shared = 0, branches = 0;
   size_t hidden[2] = {0, 0}, maps[2] = {0, 0};
   size_t bytes = 0;
 };
@@ -60,14 +60,17 @@ struct ProgramPlan {
   std::vector<UnitPlan> unit_tables;
   std::vector<TableSource> exact_tables;  // the same, in double precision: with a gate
   std::vector<DenseUnit> dense_units;
+  std::vector<int64_t> shared_units;  // batch ensemble: the unit of each row of `first`
+  bool has_folded = false;            // tables in `wide`
   std::vector<GridRun> grid_runs;
   PackedRows lower_bound;          // of the accumulator: 0 for hidden units, none for logits
   PackedRows zeros, unbounded;     // as many as a column has units
   PackedRows weights;              // [logits, accumulator]: with them a net of one hidden layer is one pass; may be empty
   std::vector<PackedRows> biases;  // per layer: [members, out]
+  PackedRows member_base;          // batch ensemble without tables in `wide`: [members, hidden]
 
   int64_t entry_stride = 0;  // per row, as all strides here
-  int64_t unit_stride = 0, sum_stride = 0, hidden_stride = 0;
+  int64_t unit_stride = 0, sum_stride = 0, hidden_stride = 0, shared_stride = 0;
   int64_t grid_width = 0, grid_size = 0;
   WorkspaceLayout layout;
 

@@ -81,15 +81,52 @@ Numbers gated(const NetGate<Matrix>& gate, Numbers units) {
   return units;
 }
 
+// values * factors, number by number.
+Numbers times(Numbers values, const double* factors) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] *= factors[i];
+  return values;
+}
+
+// Batch ensemble: what the units add to the accumulator.
+void add_first(const Net& net, const Numbers& units, Numbers& sum) {
+  Numbers dense(static_cast<size_t>(net.dense_units()));
+  for (size_t u = 0; u < units.size(); ++u) {
+    if (net.units[u].dense >= 0) dense[static_cast<size_t>(net.units[u].dense)] = units[u];
+  }
+  for (int64_t m = 0; m < net.members; ++m) {
+    const Numbers own =
+        times(product(times(dense, net.first.in_factors.row(m)), net.first.weights), net.first.out_factors.row(m));
+    for (int64_t h = 0; h < net.hidden; ++h) sum[static_cast<size_t>(m * net.hidden + h)] += own[static_cast<size_t>(h)];
+  }
+  for (int64_t o = 0; o < net.outputs; ++o) {
+    for (size_t i = 0; i < dense.size(); ++i)
+      sum[static_cast<size_t>(net.first_logit() + o)] += net.first.terms.at(o, static_cast<int64_t>(i)) * dense[i];
+  }
+}
+
 Numbers accumulator(const Net& net, const int32_t* codes, const float* slopes, const Numbers& units) {
   Numbers sum(net.base.row(0), net.base.row(0) + net.wide_columns());
   each_row_of_columns(net, codes, slopes, [&](const NetColumn& column, int64_t row, double factor) {
     if (column.folded) add(sum, factor, net.wide.row(column.wide_begin + row));
   });
-  for (size_t u = 0; u < units.size(); ++u) {
+  if (net.shared) add_first(net, units, sum);
+  for (size_t u = 0; !net.shared && u < units.size(); ++u) {
     if (net.units[u].dense >= 0) add(sum, units[u], net.wide.row(net.units[u].dense));
   }
   return sum;
+}
+
+// What one member's next layer is before the rectifier.
+Numbers next_layer(const Net& net, const NetLayer<Matrix>& layer, const Numbers& hidden, int64_t member) {
+  const double* bias = layer.bias.row(0) + member * layer.out;
+  Numbers next(bias, bias + layer.out);
+  if (net.shared) {
+    const Numbers own = times(product(times(hidden, layer.in_factors.row(member)), layer.weights), layer.out_factors.row(member));
+    add(next, 1, own.data());
+  }
+  const int64_t first = member * layer.in;
+  for (int64_t i = 0; !net.shared && i < layer.in; ++i) add(next, hidden[static_cast<size_t>(i)], layer.weights.row(first + i));
+  return next;
 }
 
 // The last hidden layer of one member.
@@ -100,8 +137,7 @@ Numbers last_hidden(const Net& net, const Numbers& sum, int64_t member) {
   };
   rectify(hidden);
   for (const NetLayer<Matrix>& layer : net.layers) {
-    Numbers next(layer.bias.row(0) + member * layer.out, layer.bias.row(0) + (member + 1) * layer.out);
-    for (int64_t i = 0; i < layer.in; ++i) add(next, hidden[static_cast<size_t>(i)], layer.weights.row(member * layer.in + i));
+    Numbers next = next_layer(net, layer, hidden, member);
     rectify(next);
     hidden = std::move(next);
   }
@@ -149,13 +185,13 @@ void add_cin(const Net& net, const Matrix& grid, double* logits) {
   Matrix previous = grid;
   for (size_t k = 0; k < net.cin.maps.size(); ++k) {
     previous = next_maps(previous, grid, net.cin.weights[k]);
-    for (int64_t l = 0; l < net.logits(); ++l) {
+    for (int64_t l = 0; l < net.branch_logits(); ++l) {
       for (int64_t h = 0; h < previous.rows; ++h) {
         for (int64_t c = 0; c < grid.columns; ++c) logits[l] += net.cin.pooled[k].at(l, h) * previous.at(h, c);
       }
     }
   }
-  for (int64_t l = 0; l < net.logits(); ++l) {
+  for (int64_t l = 0; l < net.branch_logits(); ++l) {
     for (int64_t i = 0; i < previous.rows; ++i) {
       for (int64_t j = 0; j < grid.rows; ++j) {
         for (int64_t c = 0; c < grid.columns; ++c)
@@ -170,16 +206,20 @@ void add_cin(const Net& net, const Matrix& grid, double* logits) {
 void reference_logits(const TableNet<Matrix>& net, const int32_t* codes, const float* slopes, double* logits) {
   const Numbers units = gated(net.gate, unit_values(net, codes, slopes));
   const Numbers sum = accumulator(net, codes, slopes, units);
-  std::copy(sum.begin() + net.first_logit(), sum.end(), logits);
+  Numbers branches(sum.begin() + net.first_logit(), sum.end());
+  const Matrix grid = grid_of(net, units);
+  for (int64_t l = 0; net.pairs.present && l < net.branch_logits(); ++l)
+    branches[static_cast<size_t>(l)] += pairs_of(net.pairs, grid, l);
+  if (net.cin.present) add_cin(net, grid, branches.data());
+  for (int64_t l = 0; l < net.logits(); ++l) {
+    logits[l] = branches[static_cast<size_t>(l % net.branch_logits())] + (net.shared ? net.output_bias.at(0, l) : 0.0);
+  }
   for (int64_t member = 0; net.hidden > 0 && member < net.members; ++member) {
     const Numbers hidden = last_hidden(net, sum, member);
     for (int64_t l = member * net.outputs; l < (member + 1) * net.outputs; ++l) {
       for (size_t i = 0; i < hidden.size(); ++i) logits[l] += net.output.at(l, static_cast<int64_t>(i)) * hidden[i];
     }
   }
-  const Matrix grid = grid_of(net, units);
-  for (int64_t l = 0; net.pairs.present && l < net.logits(); ++l) logits[l] += pairs_of(net.pairs, grid, l);
-  if (net.cin.present) add_cin(net, grid, logits);
 }
 
 }  // namespace l0gm

@@ -13,6 +13,10 @@
 //   hidden      = relu(accumulator) through `layers`, each member by itself
 //   logits      = linear part of the accumulator + `output` * hidden + pairs of the grid + CIN of the grid
 //
+// In a *batch ensemble* (`shared`) members share the weights of every layer and differ by vectors: those of the first layer are
+// either folded into `wide` with its weights, or, for units, `first` has the weights once and the vectors beside them. The linear
+// part, pairs and CIN are then one set of logits that is added to every member's.
+//
 // A column whose table is *folded* picks its rows of `wide` directly: a cell costs one row, a number between known values two.
 // One that is not folded (its table would be too large, or a gate depends on the example) passes numbers, *units*, to the net;
 // the factor of a unit's row of `wide` is its value. The embeddings that pairs and CIN read are units too, placed on a grid of
@@ -72,15 +76,28 @@ std::vector<NetColumn> columns_of(const Schema& schema);
 
 // Where the net reads a unit.
 struct Unit {
-  int64_t dense = -1;  // its row of `wide`; -1: none (the column is folded)
+  int64_t dense = -1;  // its row of `wide`, or of `first`; -1: none (the column is folded)
   int64_t place = -1;  // on the grid: field * coordinates + coordinate; -1: not there
 };
 
 template <class Rows>
 struct NetLayer {           // from one hidden layer to the next, each member by itself
   int64_t in = 0, out = 0;  // units per member
-  Rows weights;             // [members * in, out]: those of member 0 first
+  Rows weights;             // [members * in, out]: those of member 0 first; batch ensemble: [in, out]
   Rows bias;                // [1, members * out]
+  // Batch ensemble: next = max(0, ((hidden * in_factors) weights) * out_factors + bias)
+  Rows in_factors;   // [members, in]
+  Rows out_factors;  // [members, out]
+};
+
+// Batch ensemble: what units add to the accumulator of member m is ((units * in_factors) weights) * out_factors; to all logits
+// terms * units.
+template <class Rows>
+struct NetFirst {
+  Rows weights;      // [units with a row, hidden]
+  Rows in_factors;   // [members, units with a row]
+  Rows out_factors;  // [members, hidden]
+  Rows terms;        // [outputs, units with a row]
 };
 
 template <class Rows>
@@ -125,27 +142,33 @@ template <class Rows>
 struct TableNet {
   int64_t members = 1, outputs = 1;  // logits = members * outputs; two classes have one output
   int64_t hidden = 0;                // units of the first hidden layer per member; 0: no deep branch
+  bool shared = false;               // a batch ensemble: has a deep branch, and logits of its own for each member there alone
   std::vector<NetColumn> columns;
   std::vector<int64_t> statistic_slots;  // slope slots; each statistic is one unit, behind those of the columns
   std::vector<Unit> units;               // sized and `dense` set by arrange(); `place` by the code that fills the net
   int64_t grid_fields = 0, grid_coordinates = 0;
 
   Rows base;                      // [1, wide columns]
-  Rows wide;                      // folded tables in the order of columns, then a row per unit that has one
+  Rows wide;                      // folded tables in the order of columns, then a row per unit that has one (not if shared)
+  NetFirst<Rows> first;           // shared only
   std::vector<Rows> unit_tables;  // per column with units: [table rows, units]
   std::vector<Rows> frequencies;  // per column with waves: [1, waves / 2]
   std::vector<NetLayer<Rows>> layers;
-  Rows output;  // [logits, units of the last hidden layer]; empty without a deep branch
+  Rows output;       // [logits, units of the last hidden layer]; empty without a deep branch
+  Rows output_bias;  // [1, logits]; shared only
   NetPairs<Rows> pairs;
   NetCin<Rows> cin;
   NetGate<Rows> gate;
 
   int64_t logits() const { return members * outputs; }
-  int64_t wide_columns() const { return members * hidden + logits(); }
+  int64_t branch_logits() const { return shared ? outputs : logits(); }  // of all branches but the deep one
+  int64_t wide_columns() const { return members * hidden + branch_logits(); }
   int64_t first_logit() const { return members * hidden; }  // in the accumulator
   int64_t last_hidden() const { return layers.empty() ? hidden : layers.back().out; }
 
-  // Sets every offset that follows from the columns' `folded` and `units`; returns the rows of `wide`.
+  int64_t dense_units() const;  // units that have a row in `wide` or `first`
+
+  // Sets every offset that follows from `shared` and the columns' `folded` and `units`; returns the rows of `wide`.
   int64_t arrange();
 
   // Calls v(name, rows, number of rows, number of columns, kind) for every array that the net's shape asks for, with the shape it
@@ -177,7 +200,8 @@ int64_t TableNet<Rows>::arrange() {
     unit += column.units;
   }
   units.resize(static_cast<size_t>(unit) + statistic_slots.size());
-  const auto assign_row = [&](int64_t u) { units[static_cast<size_t>(u)].dense = rows++; };
+  int64_t rows_of_first = 0, &next = shared ? rows_of_first : rows;
+  const auto assign_row = [&](int64_t u) { units[static_cast<size_t>(u)].dense = next++; };
   for (const NetColumn& column : columns) {
     for (int64_t u = 0; u < column.units; ++u) {
       if (column.folded) {
@@ -192,14 +216,26 @@ int64_t TableNet<Rows>::arrange() {
 }
 
 template <class Rows>
+int64_t TableNet<Rows>::dense_units() const {
+  int64_t count = 0;
+  for (const Unit& unit : units) count += unit.dense >= 0 ? 1 : 0;
+  return count;
+}
+
+template <class Rows>
 template <class Self, class Visitor>
 void TableNet<Rows>::visit_arrays(Self& net, Visitor& v) {
-  const int64_t logits = net.logits(), units = static_cast<int64_t>(net.units.size());
-  int64_t wide_rows = 0;
+  const int64_t logits = net.branch_logits(), units = static_cast<int64_t>(net.units.size()), dense = net.dense_units();
+  int64_t wide_rows = net.shared ? 0 : dense;
   for (const NetColumn& column : net.columns) wide_rows += column.folded ? column.table_rows() : 0;
-  for (const Unit& unit : net.units) wide_rows += unit.dense >= 0 ? 1 : 0;
   v("base", net.base, 1, net.wide_columns(), ArrayKind::numbers);
   v("wide", net.wide, wide_rows, net.wide_columns(), ArrayKind::weights);
+  if (net.shared) {
+    v("first.weights", net.first.weights, dense, net.hidden, ArrayKind::weights);
+    v("first.in", net.first.in_factors, net.members, dense, ArrayKind::numbers);
+    v("first.out", net.first.out_factors, net.members, net.hidden, ArrayKind::numbers);
+    v("first.terms", net.first.terms, net.outputs, dense, ArrayKind::numbers);
+  }
   const ArrayKind unit_kind = net.gate.present ? ArrayKind::exact : ArrayKind::weights;
   size_t table = 0, wave = 0;
   for (size_t c = 0; c < net.columns.size(); ++c) {
@@ -212,11 +248,16 @@ void TableNet<Rows>::visit_arrays(Self& net, Visitor& v) {
   for (size_t k = 0; k < net.layers.size(); ++k) {
     auto& layer = net.layers[k];
     const std::string name = "layer" + std::to_string(k + 1);
-    v(name + ".weights", layer.weights, net.members * before, layer.out, ArrayKind::weights);
+    v(name + ".weights", layer.weights, (net.shared ? 1 : net.members) * before, layer.out, ArrayKind::weights);
     v(name + ".bias", layer.bias, 1, net.members * layer.out, ArrayKind::numbers);
+    if (net.shared) {
+      v(name + ".in", layer.in_factors, net.members, before, ArrayKind::numbers);
+      v(name + ".out", layer.out_factors, net.members, layer.out, ArrayKind::numbers);
+    }
     before = layer.out;
   }
-  if (net.hidden > 0) v("output", net.output, logits, before, ArrayKind::numbers);
+  if (net.hidden > 0) v("output", net.output, net.logits(), before, ArrayKind::numbers);
+  if (net.shared) v("output.bias", net.output_bias, 1, net.logits(), ArrayKind::numbers);
   const int64_t fields = net.grid_fields;
   if (net.pairs.weighted) v("pairs.weights", net.pairs.weights, logits, fields * (fields - 1) / 2, ArrayKind::numbers);
   if (net.pairs.by_coordinate) v("pairs.coordinates", net.pairs.coordinates, logits, net.grid_coordinates, ArrayKind::numbers);

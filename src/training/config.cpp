@@ -55,6 +55,11 @@ std::vector<std::pair<std::string, ReadBy>> unread(const Modality& modality, Con
   return found;
 }
 
+// A run's configuration is complete: an option that it does not name was not there yet, and the run is as it was without.
+void set_what_was_before(OptionList& options, const Config& config) {
+  if (config.model.members > 1 && !options.named("model.ensemble")) options.set("model.ensemble=heads");
+}
+
 constexpr std::string_view modality_condition = "modality = ";
 
 // A condition as the end of a sentence: "it is read for a graph only", "has no effect unless data.source is a graph".
@@ -78,10 +83,14 @@ OptionList options_of(Config& config) {
   return options;
 }
 
-Config read_config(const Modalities& modalities, const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+namespace {
+
+Config read(const Modalities& modalities, const std::filesystem::path& path, const std::vector<std::string>& assignments,
+            bool of_a_run) {
   Config config;
   OptionList options = options_of(config);
   options.read_toml(path);
+  if (of_a_run) set_what_was_before(options, config);
   if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);
   resolve_control(config.gate, options.named("gate.control"));
@@ -106,6 +115,14 @@ Config read_config(const Modalities& modalities, const std::filesystem::path& pa
   }
   return config;
 }
+
+}  // namespace
+
+Config read_config(const Modalities& modalities, const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+  return read(modalities, path, assignments, false);
+}
+
+Config read_run_config(const Modality& modality, const std::filesystem::path& path) { return read({&modality}, path, {}, true); }
 
 std::string options_page(const Modalities& modalities) {
   Config defaults;

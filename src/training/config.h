@@ -65,6 +65,8 @@ OptionList options_of(Config& config);
 // File, then --set assignments in order; checked and resolved by the modality that reads data.source.
 Config read_config(const std::vector<const Modality*>& modalities, const std::filesystem::path& path,
                    const std::vector<std::string>& assignments);
+// A run's own configuration, in which options that were not there when it was trained mean what was done then.
+Config read_run_config(const Modality& modality, const std::filesystem::path& path);
 std::string to_toml(Config config);
 // What is set to other than its default and read by nothing under this configuration: a sentence for each.
 std::vector<std::string> unread_options(const Modality& modality, Config config);

@@ -18,7 +18,7 @@ Run::Run(const Modality& modality, const std::filesystem::path& path, const Mach
   if (!found.empty() && found != modality.name()) {
     throw UserError(fmt::format("{} is a run on a {}, and a {}'s is wanted here", path.string(), found, modality.name()));
   }
-  config = read_config({&modality}, folder.config(), {});
+  config = read_run_config(modality, folder.config());
 }
 
 void Run::load_weights() {

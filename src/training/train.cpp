@@ -33,7 +33,7 @@ nlohmann::json without_paths(Config& config) {
 // The resolved configurations must agree; the first option that differs is named with both values.
 void require_same_config(const Modality& modality, Config given, const std::filesystem::path& path) {
   if (to_toml(given) == read_file(path)) return;
-  Config stored = read_config({&modality}, path, {});
+  Config stored = read_run_config(modality, path);
   const nlohmann::json now = without_paths(given), then = without_paths(stored);
   nlohmann::json keys = now;
   keys.update(then);

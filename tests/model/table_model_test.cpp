@@ -128,9 +128,47 @@ TEST(TableModel, ShapesForMembersAndClasses) {
 }
 
 TEST(TableModel, MembersDoNotStayOne) {
-  for (const std::string name : {"mlp", "fm", "deepfm", "cin", "xdeepfm"}) {
-    const torch::Tensor logits = run(*rich_model(options_for(name, 2)));
-    EXPECT_FALSE(at::allclose(logits.select(1, 0), logits.select(1, 1))) << name;
+  for (const std::string name : {"mlp", "fm", "wide-deep", "deepfm", "cin", "xdeepfm"}) {
+    for (const EnsembleKind kind : {EnsembleKind::batch, EnsembleKind::heads}) {
+      TableModelOptions options = options_for(name, 2);
+      options.model.ensemble = kind;
+      const torch::Tensor logits = run(*rich_model(options));
+      EXPECT_FALSE(at::allclose(logits.select(1, 0), logits.select(1, 1))) << name << ", " << name_of_enum(kind);
+    }
+  }
+}
+
+// Branches that a batch ensemble shares are there once, whatever the number of members, and add the same to each.
+TEST(TableModel, ABatchEnsembleSharesTheOtherBranches) {
+  for (const std::string name : {"wide-deep", "deepfm", "xdeepfm"}) {
+    const auto one = rich_model(options_for(name)), many = rich_model(options_for(name, 5));
+    const auto of_branches = [](const Model& model) {
+      int64_t count = 0;
+      for (const auto& item : model.named_parameters()) {
+        const bool of_branch =
+            item.key().starts_with("head.") && !item.key().starts_with("head.deep") && item.key() != "head.bias";
+        count += of_branch ? item.value().numel() : 0;
+      }
+      return count;
+    };
+    EXPECT_GT(of_branches(*one), 0) << name;
+    EXPECT_EQ(of_branches(*one), of_branches(*many)) << name;
+    shake(*many);
+    const torch::Tensor with = run(*many);
+    for (const char* branch : {"head.linear", "head.pairs", "head.cin"}) zero(*many, branch);
+    const torch::Tensor branches = with - run(*many);
+    EXPECT_GT(branches.abs().max().item<double>(), 1e-3) << name;
+    EXPECT_LT(largest_difference(branches.select(1, 0), branches.select(1, 4)), 1e-12) << name;
+  }
+}
+
+TEST(TableModel, WithoutSharedLayersMembersAreHeads) {
+  for (const EnsembleKind kind : {EnsembleKind::batch, EnsembleKind::heads}) {
+    TableModelOptions one = options_for("deepfm"), flat = options_for("deepfm", 3);
+    one.model.ensemble = flat.model.ensemble = kind;
+    flat.model.depth = 0;
+    EXPECT_EQ(rich_model(one)->parameter_count(), rich_model(options_for("deepfm"))->parameter_count());
+    EXPECT_EQ(run(*rich_model(flat)).sizes(), (std::vector<int64_t>{6, 3, 1}));
   }
 }
 

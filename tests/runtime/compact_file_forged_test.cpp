@@ -111,6 +111,42 @@ TEST(CompactFile, ForgedManifestsAreRefused) {
   }
 }
 
+// Two members of 4 hidden units, 3 outputs, a layer of 3; 9 units, 7 of them with a row.
+TEST(CompactFile, ForgedBatchEnsemblesAreRefused) {
+  const ForgedFile file(bytes_of(shared_sample()));
+  const auto refused = [&](const std::string& with, const char* pointer, json value) {
+    json manifest = file.manifest;
+    manifest[json::json_pointer(pointer)] = std::move(value);
+    return unless_refused(file.bytes_with(manifest), with);
+  };
+  EXPECT_EQ(refused("its ensemble is 'heads', wanted 'batch' or none", "/net/ensemble", "heads"), "");
+  EXPECT_EQ(refused("'ensemble'", "/net/ensemble", true), "");
+  EXPECT_EQ(refused("its members share layers, and it has none", "/net/hidden", 0), "");
+  EXPECT_EQ(refused("tensor 'base' has the shape [1, 11], wanted [1, 15]", "/net/members", 3), "");
+  EXPECT_EQ(refused("'members' is or holds 4097", "/net/members", 4097), "");
+  EXPECT_EQ(refused("tensor 'layer1.weights' has the shape [4, 3], wanted [4, 4]", "/net/layers/0", 4), "");
+  EXPECT_EQ(refused("tensor 'column2.units' is not of 5 rows and 3 units", "/net/columns/2/units", 3), "");
+  json without = file.manifest;
+  without["net"].erase("ensemble");
+  EXPECT_EQ(unless_refused(file.bytes_with(without), "tensor 'base' has the shape [1, 11], wanted [1, 14]"), "");
+  for (const std::string name : {"first.weights", "first.in", "first.out", "first.terms", "layer1.in", "layer1.out", "output.bias"}) {
+    ForgedFile other = file;
+    other.header[name]["shape"] = {other.header[name]["shape"][1], other.header[name]["shape"][0]};
+    EXPECT_EQ(unless_refused(other.bytes(), "tensor '" + name + "' has the shape"), "");
+    other = file;
+    const float infinite = std::numeric_limits<float>::infinity();
+    std::memcpy(other.tensors[name].data(), &infinite, sizeof infinite);
+    EXPECT_EQ(unless_refused(other.bytes(), "tensor '" + name + "' holds a number that is not finite"), "");
+    other = file;
+    other.header.erase(name);
+    EXPECT_EQ(unless_refused(other.bytes(), "tensor '" + name + "' is absent"), "");
+  }
+  const ForgedFile plain(bytes_of(full_sample()));
+  json batch = plain.manifest;
+  batch["net"]["ensemble"] = "batch";
+  EXPECT_EQ(unless_refused(plain.bytes_with(batch), "tensor 'base' has the shape [1, 14], wanted [1, 11]"), "");
+}
+
 TEST(CompactFile, SchemasThatAskForTooMuchAreRefused) {
   const ForgedFile file(bytes_of({}));
   json manifest = file.manifest;

@@ -56,6 +56,7 @@ void expect_round_trip(const SampleOptions& options) {
   EXPECT_EQ(file.net.gate.scale, net.gate.scale);
   EXPECT_EQ(file.net.gate.step, net.gate.step);
   EXPECT_EQ(file.net.cin.maps, net.cin.maps);
+  EXPECT_EQ(file.net.shared, net.shared);
   expect_same_arrays(file.net, pack(net, options.weights));
 }
 
@@ -70,6 +71,10 @@ TEST(CompactFile, WhatIsWrittenIsReadBack) {
     expect_round_trip({.hidden = 0, .weights = weights});
     expect_round_trip({.classes = 4, .members = 3, .layers = {2, 6}, .pairs = true, .weights = weights});
     expect_round_trip({.cin = true, .gate = true, .weights = weights});
+    options = shared_sample();
+    options.weights = weights;
+    expect_round_trip(options);
+    expect_round_trip({.members = 20, .pairs = true, .gate = true, .shared = true, .weights = weights});
   }
 }
 

@@ -266,6 +266,7 @@ int main(int count, char** arguments) {
   try {
     if (count == 3 && std::string(arguments[1]) == "--write") {
       write_reference_file(arguments[2], "version1", full_sample());
+      write_reference_file(arguments[2], "version1_batch", shared_sample());
       write_reference_file(arguments[2], "version1_int8", {.layers = {4}, .pairs = true, .weights = WeightType::int8});
       return 0;
     }

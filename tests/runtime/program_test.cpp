@@ -89,6 +89,53 @@ Expected expected_of(const TableNet<Matrix>& net, const Rows& rows, int64_t coun
   return expected;
 }
 
+// Repeats the rows of a matrix, one set for each member.
+Matrix repeated(const Matrix& matrix, int64_t members) {
+  Matrix all(matrix.rows * members, matrix.columns);
+  for (int64_t m = 0; m < members; ++m)
+    std::copy(matrix.values.begin(), matrix.values.end(), all.values.begin() + m * matrix.rows * matrix.columns);
+  return all;
+}
+
+// The same net with separate members: shared weights times each member's vectors, shared logits once for each member.
+TableNet<Matrix> members_written_out(const TableNet<Matrix>& net) {
+  TableNet<Matrix> out = net;
+  out.shared = false;
+  const int64_t rows = out.arrange(), folded = net.wide.rows, columns = out.wide_columns(), first = out.first_logit();
+  const auto spread = [&](const Matrix& from, int64_t row, Matrix& to) {  // an accumulator: its logits are every member's
+    std::copy_n(from.row(row), first, to.row(row));
+    for (int64_t l = 0; l < out.logits(); ++l) to.at(row, first + l) = from.at(row, first + l % net.outputs);
+  };
+  out.base = Matrix(1, columns);
+  spread(net.base, 0, out.base);
+  for (int64_t l = 0; l < out.logits(); ++l) out.base.at(0, first + l) += net.output_bias.at(0, l);
+  out.wide = Matrix(rows, columns);
+  for (int64_t row = 0; row < folded; ++row) spread(net.wide, row, out.wide);
+  for (int64_t u = 0; u < net.dense_units(); ++u) {
+    for (int64_t m = 0; m < net.members; ++m) {
+      for (int64_t h = 0; h < net.hidden; ++h)
+        out.wide.at(folded + u, m * net.hidden + h) =
+            net.first.in_factors.at(m, u) * net.first.weights.at(u, h) * net.first.out_factors.at(m, h);
+    }
+    for (int64_t l = 0; l < out.logits(); ++l) out.wide.at(folded + u, first + l) = net.first.terms.at(l % net.outputs, u);
+  }
+  for (size_t k = 0; k < net.layers.size(); ++k) {
+    const NetLayer<Matrix>& layer = net.layers[k];
+    Matrix& weights = out.layers[k].weights = Matrix(net.members * layer.in, layer.out);
+    for (int64_t m = 0; m < net.members; ++m) {
+      for (int64_t i = 0; i < layer.in; ++i) {
+        for (int64_t o = 0; o < layer.out; ++o)
+          weights.at(m * layer.in + i, o) = layer.in_factors.at(m, i) * layer.weights.at(i, o) * layer.out_factors.at(m, o);
+      }
+    }
+  }
+  out.pairs.weights = repeated(net.pairs.weights, net.members);
+  out.pairs.coordinates = repeated(net.pairs.coordinates, net.members);
+  for (Matrix& pooled : out.cin.pooled) pooled = repeated(pooled, net.members);
+  out.cin.last = repeated(net.cin.last, net.members);
+  return out;
+}
+
 // Every row equals the reference, and has the same bits in a batch of any size.
 void check_program(const TableProgram& program, const Rows& rows, const Expected& expected) {
   const std::vector<float> all = run(program, rows, 0, most_rows_of_a_batch);
@@ -103,7 +150,7 @@ void check_program(const TableProgram& program, const Rows& rows, const Expected
 }
 
 TEST(TableProgram, RandomNetsHaveEverything) {
-  constexpr size_t traits = 11;
+  constexpr size_t traits = 15;
   std::array<int, traits> counts{};
   for (uint64_t seed = 0; seed < random_nets; ++seed) {
     const TableNet<Matrix> net = RandomNet(seed).net;
@@ -118,8 +165,12 @@ TEST(TableProgram, RandomNetsHaveEverything) {
         net.layers.size() == 2,
         net.hidden == 0,
         !net.frequencies.empty(),
-        net.hidden > 0 && net.layers.empty() && net.logits() <= 4,
+        !net.shared && net.hidden > 0 && net.layers.empty() && net.logits() <= 4,
         net.columns.empty(),
+        net.shared && net.members > 16 && net.layers.size() == 2 && net.dense_units() > 0,
+        net.shared && net.wide.rows > 0 && net.dense_units() > 0,
+        net.shared && net.wide.rows > 0 && net.dense_units() == 0,
+        net.shared && net.cin.present && fields && net.outputs > 1,
     };
     for (size_t t = 0; t < traits; ++t) counts[t] += has[t] ? 1 : 0;
   }
@@ -150,12 +201,32 @@ TEST(TableProgram, WideNetsAreComputedInSeveralChunks) {
     for (const int64_t members : {1, 2, 5}) {  // with one and two members the logits are computed with the sums
       SCOPED_TRACE(testing::Message() << hidden << " hidden units, " << members << " members");
       RandomNet random(7);
+      random.net.shared = false;
+      random.net.arrange();
       random.net.hidden = hidden;
       random.net.members = members;
       random.net.outputs = 1;
       random.net.layers.clear();
       random.fill_arrays();
       ASSERT_NO_FATAL_FAILURE(check_all_sets(random));
+    }
+  }
+}
+
+// A batch ensemble is the net whose members have the shared weights times their vectors as their own.
+TEST(TableProgram, ABatchEnsembleEqualsMembersWrittenOut) {
+  for (uint64_t seed = 0; seed < random_nets; ++seed) {
+    RandomNet random(seed);
+    const TableNet<Matrix>& net = random.net;
+    if (!net.shared || net.gate.present || net.dense_units() == 0) continue;
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const TableNet<Matrix> written_out = members_written_out(net);
+    const Rows rows = random.rows(most_rows_of_a_batch);
+    std::vector<double> shared(static_cast<size_t>(net.logits())), wanted(shared.size());
+    for (int64_t r = 0; r < most_rows_of_a_batch; ++r) {
+      reference_logits(net, rows.codes_of(r), rows.slopes_of(r), shared.data());
+      reference_logits(written_out, rows.codes_of(r), rows.slopes_of(r), wanted.data());
+      for (size_t l = 0; l < wanted.size(); ++l) ASSERT_NEAR(shared[l], wanted[l], 1e-9 * (1 + std::abs(wanted[l])));
     }
   }
 }

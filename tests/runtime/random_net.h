@@ -113,6 +113,8 @@ struct RandomNet {
     net.cin.pooled.resize(net.cin.maps.size());
     if (net.pairs.present || net.cin.present) net.grid_coordinates = 1 + below(20);
     net.gate.present = below(4) == 0;
+    net.shared = net.hidden > 0 && below(5) < 2;
+    if (net.shared) net.members = 1 + below(40);  // more than are computed at a time
   }
 
   // On a grid a column has as many units as there are coordinates, at most.

@@ -124,6 +124,32 @@ TEST(ReferenceLogits, MembersHaveHiddenUnitsLayersAndLogitsOfTheirOwn) {
   EXPECT_EQ(logits_of(net, {}, {}), (std::vector<double>{0.5 + 2 * (5 + 2), 0.25 + 0}));  // -3 - 2 + 3 < 0
 }
 
+TEST(ReferenceLogits, MembersOfABatchEnsembleShareWeightsAndBranches) {
+  TableNet<Matrix> net;
+  net.shared = true;
+  net.members = 2;
+  net.hidden = 2;
+  net.statistic_slots = {0};
+  EXPECT_EQ(net.arrange(), 0);
+  net.base = matrix_of(1, 5, {1, -1, 2, 3, 0.5});  // hidden of member 0, of member 1, the logit of all
+  net.wide = Matrix(0, 5);
+  net.first.weights = matrix_of(1, 2, {3, 4});
+  net.first.in_factors = matrix_of(2, 1, {1, -1});
+  net.first.out_factors = matrix_of(2, 2, {1, 10, 1, 0.5});
+  net.first.terms = matrix_of(1, 1, {100});
+  net.output = matrix_of(2, 2, {1, 1, 1, 10});
+  net.output_bias = matrix_of(1, 2, {7, 8});
+  // A unit of 2: 1 + 2 * 3 and -1 + 2 * 4 * 10 of member 0; 2 - 2 * 3 < 0 and 3 - 2 * 4 * 0.5 < 0 of member 1.
+  EXPECT_EQ(logits_of(net, {}, {2}), (std::vector<double>{0.5 + 200 + 7 + 7 + 79, 0.5 + 200 + 8}));
+  EXPECT_EQ(logits_of(net, {}, {0}), (std::vector<double>{0.5 + 7 + 1, 0.5 + 8 + 2 + 30}));
+  net.layers.resize(1);
+  net.layers[0] = {
+      2, 1, matrix_of(2, 1, {2, 100}), matrix_of(1, 2, {5, -3}), matrix_of(2, 2, {1, 1, 0.5, -1}), matrix_of(2, 1, {3, -1})};
+  net.output = matrix_of(2, 1, {2, 1});
+  // Member 0: hidden (1, 0): 5 + 2 * 3; member 1: hidden (2, 3): -3 - (1 * 2 - 3 * 100)
+  EXPECT_EQ(logits_of(net, {}, {0}), (std::vector<double>{0.5 + 7 + 2 * 11, 0.5 + 8 + 295}));
+}
+
 // Two columns of one code each: units 1, 2 and 3, 4 on a grid of 2 fields x 2 coordinates; a statistic 5.
 TableNet<Matrix> unit_net() {
   TableNet<Matrix> net;

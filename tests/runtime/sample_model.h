@@ -19,7 +19,7 @@ struct SampleOptions {
   int classes = 2;
   int64_t members = 1, hidden = 5;
   std::vector<int64_t> layers = {};
-  bool pairs = false, weighted = false, cin = false, gate = false;
+  bool pairs = false, weighted = false, cin = false, gate = false, shared = false;
   WeightType weights = WeightType::float32;
   uint64_t seed = 1;
 };
@@ -35,6 +35,14 @@ inline SampleOptions full_sample() {
           .cin = true,
           .gate = true,
           .seed = 2};
+}
+
+// The same as a batch ensemble.
+inline SampleOptions shared_sample() {
+  SampleOptions options = full_sample();
+  options.shared = true;
+  options.gate = false;
+  return options;
 }
 
 inline Schema sample_schema(int classes) {
@@ -137,10 +145,12 @@ inline TableNet<Matrix> sample_net(const Schema& schema, const SampleOptions& op
   net.unit_tables.resize(3);
   net.frequencies.resize(1);
   net.statistic_slots = statistic_slots_of(schema);
+  net.shared = options.shared;
   net.arrange();
   int64_t before = options.hidden;
   for (const int64_t out : options.layers) {
-    net.layers.push_back({.in = before, .out = out, .weights = {}, .bias = {}});
+    net.layers.emplace_back().in = before;
+    net.layers.back().out = out;
     before = out;
   }
   add_grid_and_gate(net, options);

@@ -79,6 +79,16 @@ TEST_F(Distill, AStudentComesNearerToItsTeacher) {
   EXPECT_EQ(read_file(out("alone") / "predictions/valid.csv"), read_file(out("never taught") / "predictions/valid.csv"));
 }
 
+// Teacher and students that are ensembles: the teacher's mean probability is what every member learns.
+TEST_F(Distill, BatchEnsemblesTeachAndLearn) {
+  const Settings plain = {"gate.unit=none", "train.lr=0.02", "train.epochs=10", "train.ema=0", "model.members=3"};
+  train_teacher(with(plain, {"train.seed=5", "train.label_smoothing=0.8"}));
+  train(student(with(plain, {"distill.weight=1"})), out("taught"));
+  train(student(with(plain, {"distill.weight=0"})), out("alone"));
+  const auto valid = [&](const char* name) { return read_predictions(out(name) / "predictions/valid.csv"); };
+  EXPECT_LT(mean_distance(valid("taught"), valid("teacher")), 0.7 * mean_distance(valid("alone"), valid("teacher")));
+}
+
 TEST_F(Distill, WeightAndTemperatureChangeTheResult) {
   train_teacher({"gate.unit=none"});
   std::vector<std::string> results;

@@ -112,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Settings{"gate.k=9", "train.ema=0"},
                     Settings{"gate.logits=instance", "gate.target_active=0.3", "model.members=2"},
                     Settings{"gate.logits=static", "gate.static_by=gradient", "gate.k=9", "schedule.warmup=0.4"},
+                    Settings{"gate.target_active=0.3", "model.members=3", "model.ensemble=heads"},
                     Settings{"gate.logits=static", "gate.static_by=magnitude", "gate.unit=group", "gate.k=9",
                              "schedule.warmup=0.4"},
                     Settings{"gate.unit=fine", "gate.lambda=0.01", "train.precision=float64"}, Settings{"gate.unit=none"},

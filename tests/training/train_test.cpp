@@ -57,16 +57,32 @@ double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 TEST_F(Train, GradientsOfSeveralBatchesAreThoseOfALargerOne) {
-  Watcher watcher;
-  const Settings same = {"train.precision=float64", "train.epochs=3", "gate.unit=none"};
-  ASSERT_TRUE(train(tiny_config(with(same, {"train.batch=60"})), out("large"), watcher));
-  ASSERT_TRUE(train(tiny_config(with(same, {"train.batch=20", "train.accumulate=3"})), out("parts"), watcher));
-  const TensorMap large = best_of("large"), parts = best_of("parts");
-  ASSERT_FALSE(large.empty());
-  for (const auto& [name, tensor] : large) EXPECT_LT(largest_difference(tensor, parts.at(name)), 1e-9) << name;
+  for (const std::string members : {"1", "3"}) {
+    Watcher watcher;
+    const Settings same = {"train.precision=float64", "train.epochs=3", "gate.unit=none", "model.members=" + members};
+    ASSERT_TRUE(train(tiny_config(with(same, {"train.batch=60"})), out("large" + members), watcher));
+    ASSERT_TRUE(train(tiny_config(with(same, {"train.batch=20", "train.accumulate=3"})), out("parts" + members), watcher));
+    const TensorMap large = best_of("large" + members), parts = best_of("parts" + members);
+    ASSERT_FALSE(large.empty());
+    for (const auto& [name, tensor] : large) EXPECT_LT(largest_difference(tensor, parts.at(name)), 1e-9) << name;
+  }
 }
 
 // ---- weights of another run as a start
+
+TEST_F(Train, ABatchEnsembleStartsFromAnother) {
+  const Settings gate = {"gate.lambda=0.003", "train.gate_lr=0.2", "model.members=3"};
+  train(tiny_config(gate), out("first"));
+  const TensorMap given = best_of("first"), taken = start_of("second", {"gate.lambda=0.003", "model.members=3", from("first")});
+  int64_t compared = 0;
+  for (const auto& [name, tensor] : given) {
+    if (!name.starts_with("head.")) continue;
+    EXPECT_LT(largest_difference(tensor, taken.at(name)), 1e-6) << name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 5);
+  EXPECT_THROW(train(tiny_config({"model.members=3", "model.ensemble=heads", from("first")}), out("third")), UserError);
+}
 
 TEST_F(Train, WeightsStartFromAnotherRun) {
   const Settings gate = {"gate.lambda=0.003", "train.gate_lr=0.2"};

@@ -146,7 +146,7 @@ void TableFiller::fill_waves(NetColumn& column) {
   if (probe_.linear() == nullptr) return;
   const double gate = probe_.instance() ? 1 : probe_.field_gates(present)[0][parts_.value_field].item<double>();
   add(
-      *probe_.linear()->encodings().periodic(), own, table_.terms, [](int64_t d) { return d; }, probe_.logits(),
+      *probe_.linear()->encodings().periodic(), own, table_.terms, [](int64_t d) { return d; }, probe_.branch_logits(),
       [&](int64_t) { return gate; });
 }
 
@@ -168,7 +168,7 @@ ColumnTable column_table(const ModelProbe& probe, const NarrowSchema& narrow, co
     }
   }
   table.interface = Matrix(column.table_rows(), static_cast<int64_t>(table.dimensions.size()));
-  table.terms = Matrix(column.table_rows(), probe.logits());
+  table.terms = Matrix(column.table_rows(), probe.branch_logits());
   TableFiller filler(probe, parts, column, table);
   filler.fill_plain();
   if (column.kind == NetColumn::Kind::number && !waves) filler.fill_directions();

@@ -12,7 +12,7 @@ struct ColumnTable {
   std::vector<int64_t>
       dimensions;    // of the interface before, that the column alone decides: its open embeddings, then its own statistics
   Matrix interface;  // [table rows, dimensions]; gates that do not depend on the example are included
-  Matrix terms;      // [table rows, logits]: the linear branch
+  Matrix terms;      // [table rows, branch logits]: the linear branch
   std::vector<double> frequencies;  // waves: of the interface's numbers, then of the linear term's
 };
 

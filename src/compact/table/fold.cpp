@@ -61,7 +61,7 @@ void choose_units(Work& work) {
     }
     if (!column.folded && says_something(table.terms)) {
       const int64_t source = work.narrow.column_before[static_cast<size_t>(column.column)];
-      for (int64_t o = 0; o < work.probe.logits(); ++o) sources.push_back({-1, o, source});
+      for (int64_t o = 0; o < work.probe.branch_logits(); ++o) sources.push_back({-1, o, source});
     }
     column.units = static_cast<int64_t>(sources.size());
     if (!column.folded && column.units == 0) column.waves = 0;  // nothing reads its table
@@ -78,8 +78,9 @@ void fill_columns(Work& work) {
       const torch::Tensor said =
           at::from_blob(const_cast<double*>(table.interface.values.data()), {rows, table.interface.columns}, torch::kFloat64);
       torch::Tensor wide = at::matmul(said, map.index_select(0, at::tensor(table.dimensions, torch::kInt64)));
-      wide.narrow(1, work.net.first_logit(), work.net.logits())
-          .add_(at::from_blob(const_cast<double*>(table.terms.values.data()), {rows, work.net.logits()}, torch::kFloat64));
+      const int64_t logits = work.net.branch_logits();
+      wide.narrow(1, work.net.first_logit(), logits)
+          .add_(at::from_blob(const_cast<double*>(table.terms.values.data()), {rows, logits}, torch::kFloat64));
       wide = wide.contiguous();
       std::copy(wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel(), work.net.wide.row(column.wide_begin));
     }
@@ -126,38 +127,63 @@ std::vector<UnitSource> choose_statistics(Work& work) {
   return sources;
 }
 
-// What a unit adds to the accumulator, per unit of its value.
+// Writes what a unit adds, per unit of its value: into `wide`, or into `first` of a batch ensemble.
+class DenseRows {
+ public:
+  DenseRows(const Work& work, TableNet<Matrix>& net) : net_(net), map_(work.to_accumulator.contiguous()) {
+    if (!net.shared) return;
+    const BatchEnsembleHead::Layer& layer = work.probe.batch()->layers()[0];
+    weight_ = layer.weight.contiguous();
+    factors_ = layer.in_factors.contiguous();
+  }
+  void add_dimension(int64_t dense, int64_t d, double gate) {
+    if (!net_.shared) {
+      add(map_.data_ptr<double>() + d * net_.wide_columns(), net_.wide_columns(), gate, net_.wide.row(dense));
+      return;
+    }
+    add(weight_.data_ptr<double>() + d * net_.hidden, net_.hidden, gate, net_.first.weights.row(dense));
+    for (int64_t m = 0; m < net_.members; ++m) net_.first.in_factors.at(m, dense) = factors_[m][d].item<double>();
+  }
+  void add_term(int64_t dense, int64_t logit, double weight) {
+    (net_.shared ? net_.first.terms.at(logit, dense) : net_.wide.at(dense, net_.first_logit() + logit)) += weight;
+  }
+
+ private:
+  static void add(const double* from, int64_t count, double gate, double* row) {
+    for (int64_t i = 0; i < count; ++i) row[i] += gate * from[i];
+  }
+  TableNet<Matrix>& net_;
+  const torch::Tensor map_;
+  torch::Tensor weight_, factors_;
+};
+
 void fill_dense(Work& work, const std::vector<UnitSource>& statistics) {
   const ModelProbe& probe = work.probe;
   TableNet<Matrix>& net = work.net;
-  const torch::Tensor map = work.to_accumulator.contiguous();
-  const auto add_dimension = [&](double* row, int64_t d, double gate) {
-    const double* from = map.data_ptr<double>() + d * net.wide_columns();
-    for (int64_t i = 0; i < net.wide_columns(); ++i) row[i] += gate * from[i];
-  };
+  DenseRows rows(work, net);
   size_t unit = 0;
   for (size_t c = 0; c < net.columns.size(); ++c) {
     for (const UnitSource& source : work.sources[c]) {
       const int64_t dense = net.units[unit++].dense;
       if (dense < 0) continue;
       if (source.dimension >= 0)
-        add_dimension(net.wide.row(dense), source.dimension, 1);
+        rows.add_dimension(dense, source.dimension, 1);
       else
-        net.wide.at(dense, net.first_logit() + source.logit) = 1;
+        rows.add_term(dense, source.logit, 1);
     }
   }
   if (statistics.empty()) return;
   const CodedRows any(probe.schema(), 1);
   const torch::Tensor dimension_gates = probe.dimension_gates(any), field_gates = probe.field_gates(any);
   for (const UnitSource& source : statistics) {
-    double* row = net.wide.row(net.units[unit++].dense);
+    const int64_t dense = net.units[unit++].dense;
     if (source.dimension >= 0)
-      add_dimension(row, source.dimension, probe.instance() ? 1 : dimension_gates[0][source.dimension].item<double>());
+      rows.add_dimension(dense, source.dimension, probe.instance() ? 1 : dimension_gates[0][source.dimension].item<double>());
     if (probe.linear() == nullptr || source.gate_source < 0) continue;
     const int64_t field = probe.encoder().embedded_fields() + source.statistic;
     const double gate = probe.instance() ? 1 : field_gates[0][field].item<double>();
     const torch::Tensor weights = probe.linear()->statistic_weights().select(0, source.statistic).to(torch::kFloat64);
-    for (int64_t o = 0; o < net.logits(); ++o) row[net.first_logit() + o] += gate * weights[o].item<double>();
+    for (int64_t o = 0; o < net.branch_logits(); ++o) rows.add_term(dense, o, gate * weights[o].item<double>());
   }
 }
 
@@ -179,6 +205,11 @@ FoldedModel fold_table(Model& model, const GateState& state, const Schema& schem
   choose_units(work);
   const std::vector<UnitSource> statistics = choose_statistics(work);
   net.wide = Matrix(net.arrange(), net.wide_columns());
+  if (net.shared) {
+    net.first.weights = Matrix(net.dense_units(), net.hidden);
+    net.first.in_factors = Matrix(net.members, net.dense_units());
+    net.first.terms = Matrix(net.outputs, net.dense_units());
+  }
   fill_columns(work);
   fill_dense(work, statistics);
   std::vector<UnitSource> all;

@@ -21,7 +21,30 @@ torch::Tensor indices(const std::vector<int64_t>& values) { return at::tensor(va
 
 }  // namespace
 
+namespace {
+
+// The layers stay shared, with each member's vectors; what of the first is folded with the embedding tables is decided there.
+void fold_batch(const ModelProbe& probe, TableNet<Matrix>& net) {
+  const std::vector<BatchEnsembleHead::Layer>& layers = probe.batch()->layers();
+  net.shared = true;
+  net.hidden = layers[0].weight.size(1);
+  net.base = Matrix(1, net.wide_columns());
+  const Matrix bias = matrix_of(layers[0].bias);
+  std::copy(bias.values.begin(), bias.values.end(), net.base.values.begin());
+  net.first.out_factors = matrix_of(layers[0].out_factors);
+  for (size_t k = 1; k < layers.size(); ++k) {
+    const BatchEnsembleHead::Layer& layer = layers[k];
+    net.layers.push_back({layer.weight.size(0), layer.weight.size(1), matrix_of(layer.weight),
+                          matrix_of(layer.bias.reshape({1, -1})), matrix_of(layer.in_factors), matrix_of(layer.out_factors)});
+  }
+  net.output = matrix_of(probe.batch()->output().transpose(1, 2).reshape({net.logits(), -1}));
+  net.output_bias = matrix_of(probe.sum().bias().reshape({1, -1}));
+}
+
+}  // namespace
+
 void fold_deep(const ModelProbe& probe, TableNet<Matrix>& net) {
+  if (probe.batch() != nullptr) return fold_batch(probe, net);
   const DeepHead* deep = probe.deep();
   if (deep != nullptr) net.hidden = deep->biases().empty() ? 0 : deep->weights()[0].size(2);
   net.base = Matrix(1, net.wide_columns());
@@ -33,7 +56,8 @@ void fold_deep(const ModelProbe& probe, TableNet<Matrix>& net) {
   for (int64_t i = 0; i < net.first_logit(); ++i) net.base.at(0, i) = first_bias[i].item<double>();
   for (size_t k = 1; k + 1 < weights.size(); ++k) {
     const int64_t in = weights[k].size(1), out = weights[k].size(2);
-    net.layers.push_back({in, out, matrix_of(weights[k].reshape({-1, out})), matrix_of(deep->biases()[k].reshape({1, -1}))});
+    net.layers.push_back(
+        {in, out, matrix_of(weights[k].reshape({-1, out})), matrix_of(deep->biases()[k].reshape({1, -1})), {}, {}});
   }
   net.output = matrix_of(weights.back().transpose(1, 2).reshape({net.logits(), -1}));
 }
@@ -44,6 +68,11 @@ torch::Tensor accumulator_map(const ModelProbe& probe, const TableNet<Matrix>& n
     const torch::Tensor first =
         deep->weights()[0].transpose(0, 1).reshape({probe.width(), -1});  // [width, members * hidden, or logits]
     map.narrow(1, net.hidden > 0 ? 0 : net.first_logit(), first.size(1)).add_(first);
+  }
+  if (const BatchEnsembleHead* batch = probe.batch(); batch != nullptr) {
+    const BatchEnsembleHead::Layer& layer = batch->layers()[0];
+    const torch::Tensor by_member = layer.in_factors.t().unsqueeze(2) * layer.weight.unsqueeze(1) * layer.out_factors;
+    map.narrow(1, 0, net.first_logit()).add_(by_member.reshape({probe.width(), -1}));
   }
   if (const TermSumHead* terms = probe.term_sum(); terms != nullptr) {
     const int64_t fields = probe.encoder().embedded_fields(), statistics = probe.encoder().statistic_fields();

@@ -21,7 +21,8 @@ ModelProbe::ModelProbe(Model& model, const GateState& state, const Schema& schem
   for (const auto& branch : sum_->branches()) {
     const auto is = [&]<class Kind>(const Kind*& place) { return (place = dynamic_cast<const Kind*>(branch.get())) != nullptr; };
     const bool known = (linear_ == nullptr && is(linear_)) || (term_sum_ == nullptr && is(term_sum_)) ||
-                       (deep_ == nullptr && is(deep_)) || (pairs_ == nullptr && is(pairs_)) || (cin_ == nullptr && is(cin_));
+                       (deep_ == nullptr && is(deep_)) || (batch_ == nullptr && is(batch_)) ||
+                       (pairs_ == nullptr && is(pairs_)) || (cin_ == nullptr && is(cin_));
     if (!known) throw std::logic_error("ModelProbe: a branch of an unknown kind");
   }
   const auto sites = model.sites();
@@ -51,7 +52,7 @@ torch::Tensor ModelProbe::interface(const CodedRows& rows) const {
 }
 
 torch::Tensor ModelProbe::terms(const CodedRows& rows, const std::vector<int64_t>& fields) const {
-  torch::Tensor sum = at::zeros({rows.count, logits()}, torch::kFloat64);
+  torch::Tensor sum = at::zeros({rows.count, branch_logits()}, torch::kFloat64);
   if (linear_ == nullptr) return sum;
   const TableBatch batch = batch_of(rows);
   const LinearHead::Terms terms = linear_->terms(batch, pass_for(batch));

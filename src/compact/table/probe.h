@@ -5,6 +5,7 @@
 #include "encode/table/row_encoder.h"
 #include "encode/table/statistics.h"
 #include "encoders/table/field_embeddings.h"
+#include "heads/batch_ensemble.h"
 #include "heads/cin.h"
 #include "heads/deep.h"
 #include "heads/fm.h"
@@ -42,17 +43,19 @@ class ModelProbe {
   const LinearHead* linear() const { return linear_; }  // branches that the model does not have are nullptr
   const TermSumHead* term_sum() const { return term_sum_; }
   const DeepHead* deep() const { return deep_; }
+  const BatchEnsembleHead* batch() const { return batch_; }  // in place of a deep branch whose members are heads
   const FmHead* pairs() const { return pairs_; }
   const CinHead* cin() const { return cin_; }
   int64_t members() const { return sum_->bias().size(0); }
   int64_t outputs() const { return sum_->bias().size(1); }
   int64_t logits() const { return members() * outputs(); }
+  int64_t branch_logits() const { return batch_ != nullptr ? outputs() : logits(); }  // of all branches but the deep one
   int64_t width() const { return encoder_->width(); }
   int64_t embedded_dimensions() const { return encoder_->embedded_fields() * encoder_->field_width(); }
 
   // The interface, all of it: [rows, width].
   torch::Tensor interface(const CodedRows& rows) const;
-  // What the linear branch adds to the logits for these fields (statistics too), [rows, logits]; zeros without one.
+  // What the linear branch adds to the logits for these fields (statistics too), [rows, branch logits]; zeros without one.
   torch::Tensor terms(const CodedRows& rows, const std::vector<int64_t>& fields) const;
   // The numbers that every interface dimension, [rows, width], and every field's linear term, [rows, fields], are multiplied
   // with.
@@ -74,6 +77,7 @@ class ModelProbe {
   const LinearHead* linear_ = nullptr;
   const TermSumHead* term_sum_ = nullptr;
   const DeepHead* deep_ = nullptr;
+  const BatchEnsembleHead* batch_ = nullptr;
   const FmHead* pairs_ = nullptr;
   const CinHead* cin_ = nullptr;
 };

@@ -52,7 +52,10 @@ std::string table_card(const std::string& file, const Schema& schema, const Json
   text += "## Figures\n\n" + figures(about, schema.classes.size() == 2, "rows") + "\n";
   text += "## Calibration\n\n" + calibration(about, "rows") + "\n";
   text += fmt::format("## Model\n\n`{}`{}{}, {} weights, {} bytes. ", about["model"].get<std::string>(),
-                      about["members"].get<int64_t>() > 1 ? fmt::format(", {} members", about["members"].get<int64_t>()) : "",
+                      about["members"].get<int64_t>() > 1
+                          ? fmt::format(", {} members{}", about["members"].get<int64_t>(),
+                                        about.value("members_share_layers", false) ? " that share layers" : "")
+                          : "",
                       about.value("distilled", false) ? ", taught by a larger model" : "", about["weights"].get<std::string>(),
                       count(about, "bytes")) +
           gate(about, "columns", true) + "\n" +

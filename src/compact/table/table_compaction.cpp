@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "compact/about.h"
 #include "compact/table/check_rows.h"
 #include "compact/table/table_card.h"
@@ -27,6 +28,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t check_seed = 0;
+constexpr int64_t reference_rows = 64;           // that a thread computes at a time
 constexpr int64_t rows_for_gate_figures = 8192;  // validation rows over which the open units of each example are averaged
 
 std::vector<int64_t> all_rows(const TextTable& table) {
@@ -93,16 +95,21 @@ std::vector<double> TableCompaction::trained(Precision precision) {
 }
 
 std::vector<double> TableCompaction::folded() {
-  const auto classes = folded_.schema.classes.size();
-  std::vector<double> probabilities, logits(static_cast<size_t>(folded_.net.logits())), row_of(classes);
+  const auto classes = static_cast<int64_t>(folded_.schema.classes.size());
+  std::vector<double> probabilities;
   for (const TableRows& part : parts_) {
     const EncodedTable encoded = encode_rows(part.table, RowEncoder(folded_.schema), part.rows, false);
-    for (int64_t row = 0; row < encoded.rows(); ++row) {
-      reference_logits(folded_.net, encoded.codes.data() + row * encoded.code_slots,
-                       encoded.slopes.data() + row * encoded.slope_slots, logits.data());
-      mean_probabilities(logits.data(), folded_.net.members, folded_.net.outputs, row_of.data());
-      append(probabilities, row_of);
-    }
+    const size_t before = probabilities.size();
+    probabilities.resize(before + static_cast<size_t>(encoded.rows() * classes));
+    parallel_for(encoded.rows(), reference_rows, [&](int64_t begin, int64_t end) {
+      std::vector<double> logits(static_cast<size_t>(folded_.net.logits()));
+      for (int64_t row = begin; row < end; ++row) {
+        reference_logits(folded_.net, encoded.codes.data() + row * encoded.code_slots,
+                         encoded.slopes.data() + row * encoded.slope_slots, logits.data());
+        mean_probabilities(logits.data(), folded_.net.members, folded_.net.outputs,
+                           probabilities.data() + before + static_cast<size_t>(row * classes));
+      }
+    });
   }
   return probabilities;
 }
@@ -154,6 +161,7 @@ nlohmann::json TableCompaction::about() {
     about["worth"] = nlohmann::json::object();
     for (const OpenInput& input : inputs->open) about["worth"][input.name] = *input.worth_shuffled;
   }
+  if (folded_.net.shared) about["members_share_layers"] = true;
   return about;
 }
 

@@ -118,13 +118,21 @@ std::vector<GateKind> gate_kinds() {
   return kinds;
 }
 
+struct Members {
+  int64_t count;
+  EnsembleKind kind;
+};
+
 class Fold : public ::testing::TestWithParam<std::tuple<std::string, size_t>> {};
 
 TEST_P(Fold, SaysWhatTheModelSays) {
   const auto [name, kind] = GetParam();
   const GateKind gate = gate_kinds()[kind];
   for (const int64_t classes : {2, 4}) {
-    for (const int64_t members : {1, 3}) {
+    for (const auto& [members, ensemble] :
+         {Members{1, EnsembleKind::heads}, {3, EnsembleKind::heads}, {3, EnsembleKind::batch}}) {
+      const bool same_as_heads = name == "linear" || name == "fm" || name == "cin";
+      if (same_as_heads && ensemble == EnsembleKind::batch) continue;
       const EveryKind& data = data_of(classes);
       TableModelOptions options;
       options.model.name = name;
@@ -132,6 +140,7 @@ TEST_P(Fold, SaysWhatTheModelSays) {
       options.model.depth = members == 1 ? 1 : 2;
       options.model.hidden = 5;
       options.model.members = members;
+      options.model.ensemble = ensemble;
       options.cin.maps = members == 1 ? std::vector<int64_t>{4, 3} : std::vector<int64_t>{3, 2, 2};
       options.cin.rank = classes == 2 ? 0 : 2;
       options.fm.weighted = classes == 2;
@@ -145,8 +154,8 @@ TEST_P(Fold, SaysWhatTheModelSays) {
           largest_difference(trained(*single, gate.state, data.schema, rows_of(classes), torch::kFloat32), wanted);
       for (const int64_t fold_bytes : {int64_t{0}, int64_t{3000}, int64_t{1} << 30}) {
         const FoldedModel compact = fold_table(*model, gate.state, data.schema, {fold_bytes});
-        const std::string what =
-            fmt::format("{} {} members {} classes {} fold {}", name, gate.name, members, classes, fold_bytes);
+        const std::string what = fmt::format("{} {} {} members, {}, classes {} fold {}", name, gate.name, members,
+                                             name_of_enum(ensemble), classes, fold_bytes);
         EXPECT_LE(largest_difference(folded(compact, rows_of(classes)), wanted), 1e-9) << what;
         EXPECT_LE(largest_difference(served(compact, rows_of(classes), WeightType::float32), wanted),
                   std::max(2e-6, 2 * std::min(own_error, 1e-4)))

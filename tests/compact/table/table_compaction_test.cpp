@@ -115,6 +115,8 @@ TEST(TableCompaction, ProvesAndWritesRealRuns) {
        {std::vector<std::string>{"gate.unit=none"},
         {"gate.target_active=0.25", "model.name=xdeepfm", "table.statistics=columns"},
         {"gate.k=5", "gate.unit=group", "model.members=3"},
+        {"gate.target_active=0.25", "model.members=3", "model.ensemble=heads"},
+        {"gate.target_active=0.25", "model.members=20", "model.name=xdeepfm", "table.statistics=pairs"},
         {"gate.logits=instance", "gate.lambda=0.003", "model.name=deepfm"},
         {"gate.unit=fine", "gate.target_active=0.3", "gate.test_rule=median", "model.name=wide-deep",
          "train.precision=float64"}}) {

@@ -256,7 +256,8 @@ TEST_F(Variants, CouplingAndMembers) {
   finish({{"coupling.kind=mmce"},
           {"coupling.kind=soft-ece", "coupling.weight=1"},
           {"coupling.kind=mean-gap", "model.members=2"},
-          {"model.members=3", "gate.target_active=0.3"}});
+          {"model.members=3", "gate.target_active=0.3"},
+          {"model.members=3", "model.ensemble=heads", "gate.target_active=0.3"}});
 }
 
 TEST_F(Variants, DoublePrecision) {
