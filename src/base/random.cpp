@@ -9,7 +9,10 @@
 #include "base/philox.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 warns of undefined vectors in its own header
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 #define L0GM_HAS_AVX_KERNELS 1
 #endif
 

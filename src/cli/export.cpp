@@ -24,7 +24,8 @@ void add_export(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* verb = app.add_subcommand("export", "parts of a finished run in the layouts of other programs");
   verb->add_option("run", arguments->run, "run folder")->required();
-  verb->add_option("--encoder", arguments->encoder, "texts: folder to write the encoder to, in the Hugging Face layout")->required();
+  verb->add_option("--encoder", arguments->encoder, "texts: folder to write the encoder to, in the Hugging Face layout")
+      ->required();
   verb->callback([arguments, &common] { run_export(*arguments, common); });
 }
 

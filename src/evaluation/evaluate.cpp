@@ -90,8 +90,12 @@ RobustnessReport judge_perturbed_predictions(const fs::path& folder, Split split
 RunFacts facts_of(const Run& run) {
   const nlohmann::json summary = run.folder.read_json(run.folder.summary());
   try {
-    RunFacts facts{run.record().dataset, run.config.train.seed, summary.value("projected_units", int64_t{0}),
-                   summary.value("converged", true), {}, {}};
+    RunFacts facts{run.record().dataset,
+                   run.config.train.seed,
+                   summary.value("projected_units", int64_t{0}),
+                   summary.value("converged", true),
+                   {},
+                   {}};
     const bool chosen = run.config.gate.unit != UnitKind::none && run.config.gate.logits != LogitKind::fixed &&
                         run.config.gate.control != ControlKind::lambda;
     if (chosen && summary.contains("late_changes")) {

@@ -158,8 +158,9 @@ struct RunFacts {
   int64_t seed = 0;
   int64_t projected_units = 0;
   bool converged = true;
-  std::optional<int64_t> late_changes;  // units that changed sides in the last tenth of annealing; none: nothing was chosen by gates
-  std::optional<double> logit_spread;   // of the logits before they were fixed
+  std::optional<int64_t>
+      late_changes;  // units that changed sides in the last tenth of annealing; none: nothing was chosen by gates
+  std::optional<double> logit_spread;  // of the logits before they were fixed
   template <class Visitor>
   void visit(Visitor& v) {
     v("dataset", dataset);

@@ -206,7 +206,7 @@ double RowEncoder::number_of(size_t column, std::string_view cell) const {
   const MissingMarks& marks = tables_->marks[column];
   bool unreadable = false;
   return cell.data() == nullptr || marks.contains(text) ? not_a_number
-                                                                : number_in(text, schema().columns[column].notation, marks, unreadable);
+                                                        : number_in(text, schema().columns[column].notation, marks, unreadable);
 }
 
 int32_t RowEncoder::code_of(size_t column, std::string_view text) const {

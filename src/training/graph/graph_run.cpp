@@ -134,7 +134,7 @@ std::optional<InputReport> GraphRun::inputs(Split) {
   const torch::Tensor open = attribute_values(*model, gate_state).gt(0).cpu();
   InputReport report{open.size(0), {}};
   for (int64_t i = 0; i < open.size(0); ++i) {
-    if (open[i].item<bool>()) report.open.push_back({graph.attribute_names[static_cast<size_t>(i)], 1, {}});
+    if (open[i].item<bool>()) report.open.push_back({graph.attribute_names[static_cast<size_t>(i)], 1, {}, {}, {}});
   }
   return report;
 }

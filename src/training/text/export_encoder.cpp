@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 void export_encoder(const fs::path& path, const fs::path& folder, const Machine& machine) {
   if (const std::string modality = RunFolder::open(path).modality(); modality != TextModality().name()) {
-    throw UserError(fmt::format("{} is a run of the modality {}; an encoder is exported from one on texts", path.string(), modality));
+    throw UserError(
+        fmt::format("{} is a run of the modality {}; an encoder is exported from one on texts", path.string(), modality));
   }
   if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder)))
     throw UserError(fmt::format("{} has something in it; name a new folder", folder.string()));

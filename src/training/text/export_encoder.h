@@ -9,8 +9,8 @@
 
 namespace l0gm {
 
-// Writes config.json, model.safetensors (float32) and tokenizer.json; gate and head stay in the run. UserError where the run is not
-// one on texts, or the folder has something in it.
+// Writes config.json, model.safetensors (float32) and tokenizer.json; gate and head stay in the run. UserError where the run is
+// not one on texts, or the folder has something in it.
 void export_encoder(const std::filesystem::path& run, const std::filesystem::path& folder, const Machine& machine);
 
 }  // namespace l0gm
