@@ -192,5 +192,25 @@ TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
   }
 }
 
+TEST_F(OnDevice, DenseProductsOfOtherPrecisionsEndNearby) {
+  const TemporaryFolder folder;
+  const auto path = folder.write(
+      "graph.toml",
+      "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nname = 'gcn'\nhidden = 16\ndepth = 2\n[gate]\ntarget_active = 0.5\n"
+      "[train]\nepochs = 12\nlr = 0.01\nema = 0.5\n");
+  std::vector<double> losses;
+  for (const std::string precision : {"float32", "tf32", "bfloat16"}) {
+    Watcher watcher;
+    const Machine machine = prepare_machine("cuda", 1, true);
+    train(modalities(), read_config(path, {"train.matmul=" + precision}), folder.path() / precision, false, machine, {&watcher},
+          watcher.stop);
+    losses.push_back(GraphRun(folder.path() / precision, machine)
+                         .folder.read_json(folder.path() / precision / "summary.json")["best_valid_nll"]);
+  }
+  EXPECT_NEAR(losses[1], losses[0], 0.02);
+  EXPECT_NEAR(losses[2], losses[0], 0.05);
+  EXPECT_NE(losses[2], losses[0]) << "products are rounded";
+}
+
 }  // namespace
 }  // namespace l0gm
