@@ -9,6 +9,7 @@
 #include "gate/counter_dropout.h"
 #include "gate/gate_sampling.h"
 #include "gate/noise.h"
+#include "heads/largest_gates.h"
 #include "training/graph/graph_run.h"
 #include "training/tiny_run.h"
 
@@ -123,6 +124,20 @@ TEST_F(OnDevice, GatesAreThoseOfTheProcessor) {
       }
     }
   }
+}
+
+TEST_F(OnDevice, LargestGatesAreThoseOfTheProcessor) {
+  SourcesOfDimensions here({0, 2, 2, 0, 3, 2, 0}, 4);
+  SourcesOfDimensions there = here;
+  there.offsets = here.offsets.to(gpu);
+  there.dimensions = here.dimensions.to(gpu);
+  const torch::Tensor gates = some({500, 7}, 1).clamp(0, 1), mix = some({500, 4}, 2);  // many are equal
+  const torch::Tensor a = gates.clone().requires_grad_(true), b = gates.to(gpu).requires_grad_(true);
+  const torch::Tensor found = largest_gates(b, there), wanted = largest_gates(a, here);
+  EXPECT_TRUE(at::equal(found.cpu(), wanted));
+  (found * mix.to(gpu)).sum().backward();
+  (wanted * mix).sum().backward();
+  EXPECT_LT(largest_difference(a.grad(), b.grad()), 1e-6);
 }
 
 TEST_F(OnDevice, NormActivationAndDropoutAreThoseOfTheProcessor) {
