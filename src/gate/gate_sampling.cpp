@@ -20,7 +20,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t noise_at_a_time = 4096;                 // of noise: they stay in the first cache
+constexpr int64_t noise_at_a_time = 4096;                 // numbers: they stay in the first cache
 constexpr int64_t most_row_parts = 64, fewest_rows = 16;  // of the sums over rows: constants, so that threads do not change them
 
 const float* pointer(const torch::Tensor& tensor) { return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr; }

@@ -6,6 +6,10 @@
 #include <algorithm>
 
 #include "gate/in_parallel.h"
+#ifdef L0GM_HAS_CUDA
+#include "gate/cuda/stream.h"
+#include "heads/cuda/largest_gates.h"
+#endif
 
 namespace l0gm {
 
@@ -23,51 +27,105 @@ void for_each_row(int64_t rows, int64_t width, const Work& work) {
   });
 }
 
+void forward_on_host(const torch::Tensor& gates, const torch::Tensor& source_of, const torch::Tensor& largest) {
+  const int64_t width = gates.size(1), sources = largest.size(1);
+  const float* from = gates.const_data_ptr<float>();
+  const auto* source = source_of.const_data_ptr<int64_t>();
+  float* to = largest.data_ptr<float>();
+  for_each_row(gates.size(0), width, [&](int64_t row) {
+    const float* given = from + row * width;
+    float* best = to + row * sources;
+    std::fill_n(best, sources, 0.0F);
+    for (int64_t j = 0; j < width; ++j) best[source[j]] = std::max(best[source[j]], given[j]);
+  });
+}
+
+void backward_on_host(const torch::Tensor& gates, const torch::Tensor& source_of, const torch::Tensor& largest,
+                      const torch::Tensor& of_largest, const torch::Tensor& of_gates) {
+  const int64_t width = gates.size(1), sources = largest.size(1);
+  const float *from = gates.const_data_ptr<float>(), *best = largest.const_data_ptr<float>(),
+              *given = of_largest.const_data_ptr<float>();
+  const auto* source = source_of.const_data_ptr<int64_t>();
+  float* to = of_gates.data_ptr<float>();
+  for_each_row(gates.size(0), width, [&](int64_t row) {
+    const float *gate = from + row * width, *top = best + row * sources, *gradient = given + row * sources;
+    float* out = to + row * width;
+    thread_local std::vector<float> count;  // of each source's gates that are the largest
+    count.assign(static_cast<size_t>(sources), 0.0F);
+    for (int64_t j = 0; j < width; ++j) count[static_cast<size_t>(source[j])] += gate[j] == top[source[j]] ? 1.0F : 0.0F;
+    for (int64_t j = 0; j < width; ++j)
+      out[j] = gate[j] == top[source[j]] ? gradient[source[j]] / count[static_cast<size_t>(source[j])] : 0.0F;
+  });
+}
+
+#ifdef L0GM_HAS_CUDA
+cuda::DeviceSources on_device(const torch::Tensor& gates, const torch::Tensor& offsets, const torch::Tensor& dimensions) {
+  return {gates.size(0), gates.size(1), offsets.size(0) - 1, offsets.const_data_ptr<int32_t>(),
+          dimensions.const_data_ptr<int32_t>()};
+}
+#endif
+
 struct LargestGates : torch::autograd::Function<LargestGates> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& gates, const torch::Tensor& source_of,
-                               int64_t sources) {
-    const int64_t rows = gates.size(0), width = gates.size(1);
-    torch::Tensor largest = at::zeros({rows, sources}, gates.options().requires_grad(false));
-    const float* from = gates.const_data_ptr<float>();
-    const auto* source = source_of.const_data_ptr<int64_t>();
-    float* to = largest.data_ptr<float>();
-    for_each_row(rows, width, [&](int64_t row) {
-      const float* given = from + row * width;
-      float* best = to + row * sources;
-      for (int64_t j = 0; j < width; ++j) best[source[j]] = std::max(best[source[j]], given[j]);
-    });
-    context->save_for_backward({gates, source_of, largest});
+                               const torch::Tensor& offsets, const torch::Tensor& dimensions) {
+    const torch::Tensor largest = at::empty({gates.size(0), offsets.size(0) - 1}, gates.options().requires_grad(false));
+#ifdef L0GM_HAS_CUDA
+    if (gates.is_cuda()) {
+      cuda::largest_gates(on_device(gates, offsets, dimensions), gates.const_data_ptr<float>(), largest.data_ptr<float>(),
+                          cuda::current_stream(gates.device().index()));
+      cuda::check_launch();
+    }
+#endif
+    if (gates.is_cpu()) forward_on_host(gates, source_of, largest);
+    context->save_for_backward({gates, source_of, offsets, dimensions, largest});
     return largest;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor &gates = saved[0], &largest = saved[2], of_largest = gradients[0].contiguous();
-    const int64_t rows = gates.size(0), width = gates.size(1), sources = largest.size(1);
-    torch::Tensor of_gates = at::empty_like(gates);
-    const float *from = gates.const_data_ptr<float>(), *best = largest.const_data_ptr<float>(),
-                *given = of_largest.const_data_ptr<float>();
-    const auto* source = saved[1].const_data_ptr<int64_t>();
-    float* to = of_gates.data_ptr<float>();
-    for_each_row(rows, width, [&](int64_t row) {
-      const float *gate = from + row * width, *top = best + row * sources, *gradient = given + row * sources;
-      float* out = to + row * width;
-      thread_local std::vector<float> count;  // of each source's gates that are the largest
-      count.assign(static_cast<size_t>(sources), 0.0F);
-      for (int64_t j = 0; j < width; ++j) count[static_cast<size_t>(source[j])] += gate[j] == top[source[j]] ? 1.0F : 0.0F;
-      for (int64_t j = 0; j < width; ++j)
-        out[j] = gate[j] == top[source[j]] ? gradient[source[j]] / count[static_cast<size_t>(source[j])] : 0.0F;
-    });
-    return {of_gates, {}, {}};
+    const torch::Tensor &gates = saved[0], &largest = saved[4], of_largest = gradients[0].contiguous();
+    const torch::Tensor of_gates = at::empty_like(gates);
+#ifdef L0GM_HAS_CUDA
+    if (gates.is_cuda()) {
+      cuda::largest_gates_backward(on_device(gates, saved[2], saved[3]), gates.const_data_ptr<float>(),
+                                   largest.const_data_ptr<float>(), of_largest.const_data_ptr<float>(),
+                                   of_gates.data_ptr<float>(), cuda::current_stream(gates.device().index()));
+      cuda::check_launch();
+    }
+#endif
+    if (gates.is_cpu()) backward_on_host(gates, saved[1], largest, of_largest, of_gates);
+    return {of_gates, {}, {}, {}};
   }
 };
 
 }  // namespace
 
-torch::Tensor largest_gates(const torch::Tensor& gates, const torch::Tensor& source_of_dimension, int64_t sources) {
-  TORCH_CHECK(gates.is_cpu() && gates.scalar_type() == torch::kFloat32 && gates.size(1) == source_of_dimension.size(0),
-              "largest_gates: float32 on the processor, a source for each dimension");
-  return LargestGates::apply(gates.contiguous(), source_of_dimension, sources);
+SourcesOfDimensions::SourcesOfDimensions(const std::vector<int64_t>& source_of_dimension, int64_t count) : sources(count) {
+  std::vector<int32_t> begin = {0}, list;
+  for (int64_t source = 0; source < count; ++source) {
+    for (size_t d = 0; d < source_of_dimension.size(); ++d) {
+      if (source_of_dimension[d] == source) list.push_back(static_cast<int32_t>(d));
+    }
+    begin.push_back(static_cast<int32_t>(list.size()));
+  }
+  source_of = at::tensor(source_of_dimension, torch::kInt64);
+  offsets = at::tensor(begin, torch::kInt32);
+  dimensions = at::tensor(list, torch::kInt32);
+}
+
+bool has_largest_gates(const torch::Tensor& gates) {
+#ifdef L0GM_HAS_CUDA
+  const bool device = gates.is_cpu() || gates.is_cuda();
+#else
+  const bool device = gates.is_cpu();
+#endif
+  return device && gates.scalar_type() == torch::kFloat32;
+}
+
+torch::Tensor largest_gates(const torch::Tensor& gates, const SourcesOfDimensions& where) {
+  TORCH_CHECK(has_largest_gates(gates) && gates.dim() == 2 && gates.size(1) == where.source_of.size(0),
+              "largest_gates: float32, a source for each dimension");
+  return LargestGates::apply(gates.contiguous(), where.source_of, where.offsets, where.dimensions);
 }
 
 }  // namespace l0gm

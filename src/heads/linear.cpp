@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "heads/largest_gates.h"
-
 namespace l0gm {
 
 LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& counts, const FieldEmbeddings& interface,
@@ -35,7 +33,9 @@ LinearHead::LinearHead(const Schema& schema, const std::vector<FieldCounts>& cou
   for (int64_t f = 0; f < shape.fields; ++f)
     by_dimension.insert(by_dimension.end(), static_cast<size_t>(shape.width), source[static_cast<size_t>(f)]);
   by_dimension.insert(by_dimension.end(), source.begin() + shape.fields, source.end());
-  source_of_dimension_ = at::tensor(by_dimension, torch::kInt64);
+  sources_ = SourcesOfDimensions(by_dimension, static_cast<int64_t>(interface.source_names().size()));
+  sources_.offsets = register_buffer("source_offsets", sources_.offsets);
+  sources_.dimensions = register_buffer("source_dimensions", sources_.dimensions);
 }
 
 torch::Tensor LinearHead::field_gates(const GatePass& pass) const {
@@ -47,8 +47,8 @@ torch::Tensor LinearHead::field_gates(const GatePass& pass) const {
   const torch::Tensor found = record.gated.gates.defined() ? record.gated.gates : record.probe;
   if (!found.defined()) return {};
   const torch::Tensor gates = found.view({-1, shape_.dimensions()}).to(statistic_weights_.scalar_type());
-  if (record.gated.gates.defined() && gates.is_cpu() && gates.scalar_type() == torch::kFloat32)
-    return largest_gates(gates, source_of_dimension_, fields_of_source_.size(0)).index_select(1, source_of_field_);
+  if (record.gated.gates.defined() && has_largest_gates(gates))
+    return largest_gates(gates, sources_).index_select(1, source_of_field_);
   const int64_t embedded = shape_.fields * shape_.width;
   const torch::Tensor of_field = gates.narrow(1, 0, embedded).view({-1, shape_.fields, shape_.width}).amax(2);
   const torch::Tensor closed = at::zeros({gates.size(0), 1}, gates.options());

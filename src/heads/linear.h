@@ -2,6 +2,7 @@
 
 #include "encoders/table/field_embeddings.h"
 #include "heads/head.h"
+#include "heads/largest_gates.h"
 
 namespace l0gm {
 
@@ -34,7 +35,7 @@ class LinearHead : public Head {
   torch::Tensor statistic_weights_;         // [statistics, members * outputs]
   torch::Tensor fields_of_source_;          // [sources, most fields of one]: padded with the number of fields
   torch::Tensor source_of_field_;
-  torch::Tensor source_of_dimension_;  // of the interface; on the processor
+  SourcesOfDimensions sources_;  // of the interface
 };
 
 // The same for a model without other branches: the interface holds the terms themselves, gated by column; this head sums them.

@@ -263,5 +263,13 @@ TEST(TableModel, CinNeedsMaps) {
   EXPECT_NE(message.find("cin.maps"), std::string::npos) << message;
 }
 
+TEST(TableModel, OnlyALinearBranchBesideOthersReadsGates) {
+  for (const std::string& name : all_names) {
+    const auto model = rich_model(options_for(name), gate_of(UnitKind::dimension));
+    const bool beside_others = name == "fm" || name == "wide-deep" || name == "deepfm" || name == "xdeepfm";
+    EXPECT_EQ(model->interface_site()->gates_are_read, beside_others) << name;
+  }
+}
+
 }  // namespace
 }  // namespace l0gm

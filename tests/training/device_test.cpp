@@ -9,6 +9,7 @@
 #include "gate/counter_dropout.h"
 #include "gate/gate_sampling.h"
 #include "gate/noise.h"
+#include "heads/largest_gates.h"
 #include "training/graph/graph_run.h"
 #include "training/tiny_run.h"
 
@@ -125,6 +126,20 @@ TEST_F(OnDevice, GatesAreThoseOfTheProcessor) {
   }
 }
 
+TEST_F(OnDevice, LargestGatesAreThoseOfTheProcessor) {
+  SourcesOfDimensions here({0, 2, 2, 0, 3, 2, 0}, 4);
+  SourcesOfDimensions there = here;
+  there.offsets = here.offsets.to(gpu);
+  there.dimensions = here.dimensions.to(gpu);
+  const torch::Tensor gates = some({500, 7}, 1).clamp(0, 1), mix = some({500, 4}, 2);  // many are equal
+  const torch::Tensor a = gates.clone().requires_grad_(true), b = gates.to(gpu).requires_grad_(true);
+  const torch::Tensor found = largest_gates(b, there), wanted = largest_gates(a, here);
+  EXPECT_TRUE(at::equal(found.cpu(), wanted));
+  (found * mix.to(gpu)).sum().backward();
+  (wanted * mix).sum().backward();
+  EXPECT_LT(largest_difference(a.grad(), b.grad()), 1e-6);
+}
+
 TEST_F(OnDevice, NormActivationAndDropoutAreThoseOfTheProcessor) {
   for (const int64_t width : {4, 7, 36, 128, 256, 516, 1024, 1028}) {
     for (const double share : {0.0, 0.4}) {
@@ -190,6 +205,26 @@ TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
     }
     EXPECT_NEAR(losses[0], losses[1], 0.01) << kind[0] << (kind.size() > 1 ? kind[1] : "");
   }
+}
+
+TEST_F(OnDevice, DenseProductsOfOtherPrecisionsEndNearby) {
+  const TemporaryFolder folder;
+  const auto path = folder.write(
+      "graph.toml",
+      "[data]\nsource = 'planted-graph'\nrows = 300\n[model]\nname = 'gcn'\nhidden = 16\ndepth = 2\n[gate]\ntarget_active = 0.5\n"
+      "[train]\nepochs = 12\nlr = 0.01\nema = 0.5\n");
+  std::vector<double> losses;
+  for (const std::string precision : {"float32", "tf32", "bfloat16"}) {
+    Watcher watcher;
+    const Machine machine = prepare_machine("cuda", 1, true);
+    train(modalities(), read_config(path, {"train.matmul=" + precision}), folder.path() / precision, false, machine, {&watcher},
+          watcher.stop);
+    losses.push_back(GraphRun(folder.path() / precision, machine)
+                         .folder.read_json(folder.path() / precision / "summary.json")["best_valid_nll"]);
+  }
+  EXPECT_NEAR(losses[1], losses[0], 0.02);
+  EXPECT_NEAR(losses[2], losses[0], 0.05);
+  EXPECT_NE(losses[2], losses[0]) << "products are rounded";
 }
 
 }  // namespace

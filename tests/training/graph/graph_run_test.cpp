@@ -288,6 +288,7 @@ TEST_F(GraphRuns, ClassesAreNeededForNodesAlone) {
 TEST_F(GraphRuns, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_TRUE(contains(refusal({"model.name=deepfm"}), "model.name is 'deepfm', and data.source is a graph"));
   EXPECT_TRUE(contains(refusal({"graph.drop_edge=0.2", "graph.sampler=neighbour"}), "graph.drop_edge = 0.2 goes with"));
+  EXPECT_TRUE(contains(refusal({"train.matmul=tf32"}), "train.matmul = tf32 works for graphs on a GPU only"));
   EXPECT_TRUE(contains(refusal({"gate.attach=input", "gate.unit=fine"}), "gate.unit is dimension or group"));
   EXPECT_TRUE(contains(refusal({"model.name=gat", "graph.heads=3"}), "graph.heads = 3 does not divide"));
   EXPECT_FALSE(fs::exists(out())) << "nothing is left of what was refused at once";

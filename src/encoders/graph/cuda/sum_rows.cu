@@ -215,6 +215,7 @@ void launch(const DeviceRowSums<Message>& sums, const DeviceRowPlan& plan, float
 template <class Message, int count, int unrolled>
 void launch_wide(const DeviceRowSums<Message>& sums, const DeviceRowPlan& plan, int channels, float* partial,
                  cudaStream_t stream) {
+  if (sums.width <= 32) return launch<Message, 32 / count, 1, count, 4>(sums, plan, partial, stream);
   if (sums.width <= 64 || channels <= 64) return launch<Message, 64 / count, 1, count, unrolled>(sums, plan, partial, stream);
   if (sums.width <= 128 || channels <= 128) return launch<Message, 128 / count, 1, count, unrolled>(sums, plan, partial, stream);
   constexpr int lanes = 256 / count < warp ? 256 / count : warp;
@@ -224,6 +225,7 @@ void launch_wide(const DeviceRowSums<Message>& sums, const DeviceRowPlan& plan, 
 }  // namespace
 
 std::vector<RowSumShape> row_sum_shapes(int64_t width) {
+  if (width <= 32) return {{}};
   std::vector<RowSumShape> shapes;
   for (const int channels : {64, 128, 256}) {
     if (channels > 64 && channels / 2 >= width) continue;
