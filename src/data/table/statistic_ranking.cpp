@@ -108,7 +108,7 @@ void Ranking::add_columns() {
   }
   for (size_t c = 0; c < schema_.columns.size(); ++c) {
     const bool numeric = schema_.columns[c].type == ColumnType::numeric;
-    if (numeric ? columns_.has_texts() : lookup[c] >= 0) keyed_.push_back({static_cast<int64_t>(c), {}, {}});
+    if (numeric ? columns_.has_texts() : lookup[c] >= 0) keyed_.push_back({static_cast<int64_t>(c), {}, {}, {}});
   }
   for_each_at_once(rows_.rows(), std::ssize(keyed_),
                    [&](size_t i) { fit_column(keyed_[i], lookup[static_cast<size_t>(keyed_[i].column)]); });
