@@ -17,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -145,11 +146,18 @@ def main() -> None:
     for method in methods:
         if method not in OURS and method not in PEER_METHODS:
             parser.error(f"--methods: '{method}' is unknown; there are {', '.join((*OURS, *PEER_METHODS))}")
-    results = {}
-    for task in tasks_of(arguments):
-        if arguments.most_rows and task.name.startswith("varied") and rows_of(runs, task) > arguments.most_rows:
-            continue
-        results[task.name] = {method: ours(runs, task, method, arguments) if method in OURS else peer(runs, task, method) for method in methods}
+    tasks = [task for task in tasks_of(arguments)
+             if not (arguments.most_rows and task.name.startswith("varied") and rows_of(runs, task) > arguments.most_rows)]
+    if any(method in PEER_METHODS for method in methods):
+        for task in tasks:
+            for seed in task.seeds:
+                export(runs, task, seed)
+    wanted = [(task, method) for task in tasks for method in methods]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        done = pool.map(lambda item: ours(runs, *item, arguments) if item[1] in OURS else peer(runs, *item), wanted)
+        results = {task.name: {} for task in tasks}
+        for (task, method), result in zip(wanted, done):
+            results[task.name][method] = result
     report(results, methods)
 
 

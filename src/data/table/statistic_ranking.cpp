@@ -12,6 +12,7 @@ namespace l0gm {
 namespace {
 
 constexpr std::array<int64_t, 3> resolutions = {12, 48, 150};
+constexpr int64_t most_counts = 10'000'000;  // of all statistics together: 160 MB
 constexpr int64_t most_inputs = 240, rows_of_an_input = 20, most_input_bytes = int64_t{2} << 30;
 constexpr int64_t most_pairs = 2000, most_lookups = 1'000'000'000, most_code_bytes = int64_t{1} << 30;
 
@@ -23,9 +24,9 @@ struct Key {
 
 struct KeyedColumn {
   int64_t column = 0;
-  std::vector<Key> keys;    // by rising resolution, those that differ
-  std::vector<Gain> gains;  // of each alone
-  int64_t values = 0;       // different codes at the finest resolution that training rows have
+  std::vector<Key> keys;        // by rising resolution, those that differ
+  std::vector<Gain> gains;      // of each alone
+  std::vector<int64_t> values;  // of each: different codes that training rows have
   double best() const {
     return std::accumulate(gains.begin(), gains.end(), -1e300,
                            [](double most, const Gain& gain) { return std::max(most, gain.mean); });
@@ -37,6 +38,7 @@ struct Candidate {
   size_t first = 0, first_key = 0, second = 0, second_key = 0;  // among the keyed columns and their keys
   bool pair = false;
   Gain gain = {};
+  int64_t values = 0;  // of the key, that training rows have
 };
 
 class Ranking {
@@ -65,6 +67,7 @@ class Ranking {
   FoldedLabels labels_;
   std::vector<KeyedColumn> keyed_;
   std::vector<Candidate> candidates_;
+  size_t tried_ = 0;  // pairs that tell less than a column are no candidates, but were tried
 };
 
 std::vector<double> Ranking::numbers_of(const KeyedColumn& keyed) const {
@@ -94,7 +97,7 @@ void Ranking::fit_column(KeyedColumn& keyed, int64_t lookup_field) const {
   for (const KeyColumn& codes : codes_of(keyed, numbers)) {
     const Groups groups = group_rows(codes, nullptr);
     keyed.gains.push_back(gain_of(labels_, groups, smoothing_));
-    keyed.values = std::ssize(groups.keys);
+    keyed.values.push_back(std::ssize(groups.keys));
   }
 }
 
@@ -105,12 +108,13 @@ void Ranking::add_columns() {
   }
   for (size_t c = 0; c < schema_.columns.size(); ++c) {
     const bool numeric = schema_.columns[c].type == ColumnType::numeric;
-    if (numeric ? columns_.has_texts() : lookup[c] >= 0) keyed_.push_back({static_cast<int64_t>(c), {}, {}});
+    if (numeric ? columns_.has_texts() : lookup[c] >= 0) keyed_.push_back({static_cast<int64_t>(c), {}, {}, {}});
   }
   for_each_at_once(rows_.rows(), std::ssize(keyed_),
                    [&](size_t i) { fit_column(keyed_[i], lookup[static_cast<size_t>(keyed_[i].column)]); });
   for (size_t i = 0; i < keyed_.size(); ++i) {
-    for (size_t k = 0; k < keyed_[i].keys.size(); ++k) candidates_.push_back({i, k, 0, 0, false, keyed_[i].gains[k]});
+    for (size_t k = 0; k < keyed_[i].keys.size(); ++k)
+      candidates_.push_back({i, k, 0, 0, false, keyed_[i].gains[k], keyed_[i].values[k]});
   }
 }
 
@@ -124,8 +128,8 @@ int64_t Ranking::lookups_of_pair() const {
 std::vector<size_t> Ranking::columns_to_pair() const {
   std::vector<size_t> order;
   for (size_t i = 0; i < keyed_.size(); ++i) {
-    const bool identifies = 2 * keyed_[i].values > rows_.rows() && keyed_[i].keys[0].field >= 0;
-    if (keyed_[i].values > 1 && !identifies) order.push_back(i);
+    const int64_t values = keyed_[i].values.back();
+    if (values > 1 && 2 * values <= std::max<int64_t>(rows_.rows(), 2 * resolutions.back())) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keyed_[a].best() > keyed_[b].best(); });
   const int64_t pairs = std::min(most_pairs, most_lookups / lookups_of_pair());
@@ -154,18 +158,20 @@ void Ranking::add_pairs() {
     const size_t levels = std::max(codes[i].size(), codes[j].size());
     for (size_t level = 0; level < levels; ++level) {
       const size_t a = std::min(level, codes[i].size() - 1), b = std::min(level, codes[j].size() - 1);
-      const Gain gain = gain_of(labels_, group_rows(codes[i][a], &codes[j][b]), smoothing_);
+      const Groups groups = group_rows(codes[i][a], &codes[j][b]);
+      const Gain gain = gain_of(labels_, groups, smoothing_);
       const bool tells_more = gain.mean > std::max(keyed_[paired[i]].best(), keyed_[paired[j]].best());
-      if (tells_more) found[p].push_back({paired[i], a, paired[j], b, true, gain});
+      if (tells_more) found[p].push_back({paired[i], a, paired[j], b, true, gain, std::ssize(groups.keys)});
     }
   });
+  tried_ = candidates_.size() + pairs.size() * resolutions.size();
   for (const std::vector<Candidate>& of_pair : found) candidates_.insert(candidates_.end(), of_pair.begin(), of_pair.end());
 }
 
 std::vector<Candidate> Ranking::best() const {
   std::vector<Candidate> kept;
   std::copy_if(candidates_.begin(), candidates_.end(), std::back_inserter(kept),
-               [&](const Candidate& candidate) { return candidate.gain.beyond_noise(candidates_.size()); });
+               [&](const Candidate& candidate) { return candidate.gain.beyond_noise(std::max(tried_, candidates_.size())); });
   std::stable_sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.gain.mean > b.gain.mean; });
   // Equal to the last bit: keys that map one to one, as those of a copied column.
   const auto same = [](const Candidate& a, const Candidate& b) {
@@ -192,9 +198,9 @@ std::vector<ChosenKey> rank_keys(Schema& schema, const EncodedTable& rows, const
   Ranking ranking(schema, rows, columns, options.smoothing);
   ranking.add_columns();
   if (with_pairs) ranking.add_pairs();
-  std::vector<Candidate> best = ranking.best();
-  if (best.size() > most) best.resize(most);
+  const std::vector<Candidate> best = ranking.best();
   std::vector<ChosenKey> chosen;
+  int64_t counts = 0;
   const auto part = [&](size_t column, size_t index) -> KeyPart {
     const Key& key = ranking.key(column, index);
     if (key.field >= 0) return key.field;
@@ -205,6 +211,9 @@ std::vector<ChosenKey> rank_keys(Schema& schema, const EncodedTable& rows, const
     return KeyPart::of_cut(index_of_cut);
   };
   for (const Candidate& candidate : best) {
+    const int64_t more = candidate.values * schema.tracked_classes();
+    if (chosen.size() == most || counts + more > most_counts) continue;
+    counts += more;
     ChosenKey& key = chosen.emplace_back();
     key.first = part(candidate.first, candidate.first_key);
     if (candidate.pair) key.second = part(candidate.second, candidate.second_key);

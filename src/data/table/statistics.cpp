@@ -232,6 +232,8 @@ void fit_statistics(Schema& schema, EncodedTable& train, const TableOptions& opt
   const KeyColumns columns(schema, train, texts);
   const std::vector<ChosenKey> keys =
       automatic ? rank_keys(schema, train, columns, options, with_pairs) : choose_keys(schema, train, columns, options);
+  const auto pairs = std::count_if(keys.begin(), keys.end(), [](const ChosenKey& key) { return !key.second.empty(); });
+  if (automatic) log_info(fmt::format("target statistics: {} of columns, {} of pairs", std::ssize(keys) - pairs, pairs));
   if (keys.empty()) {
     if (!automatic) log_warning("table.statistics: no column has categories or exact values, so there are no statistics");
     return;
