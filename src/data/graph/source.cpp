@@ -196,7 +196,8 @@ Recipe own_stored_graph(const DataOptions& options, const GraphOptions& graph_op
   }
   StoredSplit split{.shares = {options.split.valid, options.split.test, options.split.seed}};
   if (options.split.draw) return stored_graph(name, place, ogb, split, undirected);
-  if (!ogb && npz_has_masks(place)) {
+  std::error_code ignored;
+  if (!ogb && fs::is_regular_file(place, ignored) && npz_has_masks(place)) {  // a pipe is refused later, without being opened
     refuse_shares_beside_files(options, place);
     split.mask = options.protocol;
   } else if ((split.files = find_split_files(ogb ? place : fs::absolute(place).parent_path(), options.protocol))) {
