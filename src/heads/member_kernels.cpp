@@ -15,7 +15,7 @@ namespace l0gm::member_kernels_of::HWY_NAMESPACE {
 
 template <class T>
 MemberKernels<T> kernels(const char* name) {
-  return {name, activate<T>, activate_back<T>, inputs_back<T>};
+  return {name, activate<T>, activate_back<T>, inputs_back<T>, weights_back<T>};
 }
 MemberKernels<float> float_kernels(const char* name) { return kernels<float>(name); }
 MemberKernels<double> double_kernels(const char* name) { return kernels<double>(name); }

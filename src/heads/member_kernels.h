@@ -46,6 +46,18 @@ struct MemberInputsBack {
   T* to_factors = nullptr;  // added to
 };
 
+// The way back through weight[i, j] * factors[m, i]: to_weight[i, j] = sum over m of gradient[i, m, j] * factors[m, i], and
+// to_factors[m, i] = sum over j of gradient[i, m, j] * weight[i, j], in the rows i of [begin, end).
+template <class T>
+struct MemberWeightsBack {
+  int64_t rows = 0, members = 0, width = 0;
+  const T* weight = nullptr;
+  const T* factors = nullptr;
+  const T* gradient = nullptr;
+  T* to_weight = nullptr;
+  T* to_factors = nullptr;
+};
+
 template <class T>
 struct MemberKernels {
   const char* name;
@@ -53,6 +65,7 @@ struct MemberKernels {
   void (*activate)(const MemberActivation<T>& activation, const T* z, const float* uniform, T* out);
   void (*activate_back)(const MemberActivationBack<T>& back, int64_t begin, int64_t end);
   void (*inputs_back)(const MemberInputsBack<T>& back, int64_t begin, int64_t end);
+  void (*weights_back)(const MemberWeightsBack<T>& back, int64_t begin, int64_t end);
 };
 
 // The kernels that this processor can run, the fastest first; for float and double.

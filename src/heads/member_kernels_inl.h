@@ -116,6 +116,41 @@ void inputs_back(const MemberInputsBack<T>& back, int64_t begin, int64_t end) {
   }
 }
 
+// sum += factor * from, of `count` numbers; returns <from, with>.
+template <class T>
+HWY_INLINE T add_and_dot(T factor, const T* from, const T* with, int64_t count, T* sum) {
+  const hn::ScalableTag<T> tag;
+  constexpr int64_t lanes = hn::MaxLanes(tag);
+  const auto factors = hn::Set(tag, factor);
+  auto products = hn::Zero(tag);
+  T rest = 0;
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto given = hn::LoadU(tag, from + i);
+    hn::StoreU(hn::MulAdd(factors, given, hn::LoadU(tag, sum + i)), tag, sum + i);
+    products = hn::MulAdd(given, hn::LoadU(tag, with + i), products);
+  }
+  for (; i < count; ++i) {
+    sum[i] += factor * from[i];
+    rest += from[i] * with[i];
+  }
+  return rest + hn::GetLane(hn::SumOfLanes(tag, products));
+}
+
+template <class T>
+void weights_back(const MemberWeightsBack<T>& back, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* weight = back.weight + row * back.width;
+    T* to_weight = back.to_weight + row * back.width;
+    std::fill_n(to_weight, back.width, T{0});
+    for (int64_t m = 0; m < back.members; ++m) {
+      const T* gradient = back.gradient + (row * back.members + m) * back.width;
+      const int64_t factor = m * back.rows + row;
+      back.to_factors[factor] = add_and_dot(back.factors[factor], gradient, weight, back.width, to_weight);
+    }
+  }
+}
+
 }  // namespace l0gm::member_kernels_of::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

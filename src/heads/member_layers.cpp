@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -83,10 +84,29 @@ struct ProductOfScaledWeights : torch::autograd::Function<ProductOfScaledWeights
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &factors = saved[1], &weight = saved[2], &all = saved[3];
     const torch::Tensor gradient = gradients[0].reshape({x.size(0), -1});
+    const torch::Tensor to_x = at::mm(gradient, all.t());
     const torch::Tensor to_all = at::mm(x.t(), gradient).view({weight.size(0), factors.size(0), weight.size(1)});
-    const torch::Tensor to_weight = at::bmm(factors.t().unsqueeze(1), to_all).squeeze(1);
-    const torch::Tensor to_factors = at::bmm(to_all, weight.unsqueeze(2)).squeeze(2).t();
-    return {at::mm(gradient, all.t()), to_factors, to_weight};
+    if (!x.is_cpu()) {
+      const torch::Tensor to_factors = at::bmm(to_all, weight.unsqueeze(2)).squeeze(2).t();
+      return {to_x, to_factors, at::bmm(factors.t().unsqueeze(1), to_all).squeeze(1)};
+    }
+    torch::Tensor to_weight = at::empty_like(weight), to_factors = at::empty_like(factors);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "weights_back", [&] {
+      MemberWeightsBack<scalar_t> back;
+      back.rows = weight.size(0);
+      back.members = factors.size(0);
+      back.width = weight.size(1);
+      back.weight = weight.const_data_ptr<scalar_t>();
+      back.factors = factors.const_data_ptr<scalar_t>();
+      back.gradient = to_all.const_data_ptr<scalar_t>();
+      back.to_weight = to_weight.data_ptr<scalar_t>();
+      back.to_factors = to_factors.data_ptr<scalar_t>();
+      const int64_t parts = std::min(back.rows, worthwhile_parts(to_all.numel() * 2));
+      in_parallel(parts, [&](int64_t part) {
+        member_kernels<scalar_t>().weights_back(back, back.rows * part / parts, back.rows * (part + 1) / parts);
+      });
+    });
+    return {to_x, to_factors, to_weight};
   }
 };
 
@@ -125,8 +145,9 @@ void activate_rows(const torch::Tensor& z, const torch::Tensor& scale, const tor
 
 struct Activation : torch::autograd::Function<Activation> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& z, const torch::Tensor& scale,
-                               const torch::Tensor& bias, const torch::Tensor& next, double share, int64_t key,
-                               const torch::Tensor& ids) {
+                               const torch::Tensor& bias, const std::optional<torch::Tensor>& given_next, double share,
+                               int64_t key, const torch::Tensor& ids) {
+    const torch::Tensor next = given_next.value_or(torch::Tensor{});
     torch::Tensor out = at::empty_like(z);
     activate_rows(z, scale, bias, next, share, static_cast<uint64_t>(key), ids, out);
     context->save_for_backward({z, scale, bias, next, out});
@@ -196,9 +217,11 @@ torch::Tensor member_activation(const torch::Tensor& z, const torch::Tensor& sca
                                 const torch::Tensor& next, const MemberDropout& dropout, const GatePass& pass) {
   if (!z.is_cpu()) return member_activation_by_tensors(z, scale, bias, next, dropout, pass);
   const uint64_t key = dropout.share > 0 ? pass.dropout_key(dropout.place) : 0;
-  const torch::Tensor ids = dropout.share > 0 ? dropout.ids.to(torch::kCPU, torch::kInt64).contiguous() : torch::Tensor{};
+  const torch::Tensor ids =
+      dropout.share > 0 ? dropout.ids.to(torch::kCPU, torch::kInt64).contiguous() : at::empty({0}, torch::kInt64);
   if (torch::GradMode::is_enabled()) {
-    return Activation::apply(z.contiguous(), scale, bias, next, dropout.share, static_cast<int64_t>(key), ids);
+    const std::optional<torch::Tensor> given_next = next.defined() ? std::optional(next) : std::nullopt;
+    return Activation::apply(z.contiguous(), scale, bias, given_next, dropout.share, static_cast<int64_t>(key), ids);
   }
   torch::Tensor out = z.contiguous();
   activate_rows(out, scale, bias, next, dropout.share, key, ids, out);

@@ -56,8 +56,10 @@ std::vector<std::pair<std::string, ReadBy>> unread(const Modality& modality, Con
 }
 
 // A run's configuration is complete: an option that it does not name was not there yet, and the run is as it was without.
-void set_what_was_before(OptionList& options, const Config& config) {
-  if (config.model.members > 1 && !options.named("model.ensemble")) options.set("model.ensemble=heads");
+void set_what_was_before(const Modality& modality, OptionList& options, const Config& config) {
+  const Option& ensemble = options.find("model.ensemble");
+  const bool is_read = options.unmet(ensemble, modality.name()) == nullptr && config.model.members > 1;
+  if (is_read && !ensemble.named) options.set("model.ensemble=heads");
 }
 
 constexpr std::string_view modality_condition = "modality = ";
@@ -90,7 +92,6 @@ Config read(const Modalities& modalities, const std::filesystem::path& path, con
   Config config;
   OptionList options = options_of(config);
   options.read_toml(path);
-  if (of_a_run) set_what_was_before(options, config);
   if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);
   resolve_control(config.gate, options.named("gate.control"));
@@ -98,6 +99,7 @@ Config read(const Modalities& modalities, const std::filesystem::path& path, con
     throw UserError(path.string() + ": data.source is missing: a catalogue name, or your own data (`l0gm data list` shows both)");
   }
   const Modality& modality = modality_of(modalities, config.data);
+  if (of_a_run) set_what_was_before(modality, options, config);
   apply_defaults(modality, options, config);
   for (const Option& option : options.options()) {
     if (!option.named) config.left_open.push_back(option.key);

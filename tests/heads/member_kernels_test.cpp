@@ -18,7 +18,7 @@ std::vector<T> random_numbers(int64_t count, RandomStream& random) {
 
 template <class T>
 struct Everything {
-  std::vector<T> out, to_z, to_scale, to_bias, to_next, to_x, to_factors;
+  std::vector<T> out, to_z, to_scale, to_bias, to_next, to_x, to_factors, to_weight, to_row_factors;
 };
 
 constexpr int64_t rows = 7, members = 3, width = 21, count = members * width;
@@ -55,6 +55,13 @@ Everything<T> run(const MemberKernels<T>& kernels) {
                                    scale.data(), gradient.data(), all.to_x.data(), all.to_factors.data()};
   kernels.inputs_back(inputs, 0, 5);
   kernels.inputs_back(inputs, 5, width);
+  // rows * count numbers as a gradient of [rows, members, width]; factors [members, rows].
+  all.to_weight.resize(x.size());
+  all.to_row_factors.resize(static_cast<size_t>(members * rows));
+  const MemberWeightsBack<T> weights{
+      rows, members, width, x.data(), scale.data(), gradient.data(), all.to_weight.data(), all.to_row_factors.data()};
+  kernels.weights_back(weights, 0, 2);
+  kernels.weights_back(weights, 2, rows);
   return all;
 }
 
@@ -83,6 +90,8 @@ void every_set_agrees(double tolerance) {
     expect_near(found.to_next, wanted.to_next, tolerance, set.name);
     expect_near(found.to_x, wanted.to_x, tolerance, set.name);
     expect_near(found.to_factors, wanted.to_factors, tolerance, set.name);
+    expect_near(found.to_weight, wanted.to_weight, tolerance, set.name);
+    expect_near(found.to_row_factors, wanted.to_row_factors, tolerance, set.name);
   }
 }
 

@@ -57,7 +57,7 @@ TEST(MemberActivation, AFactorOfZeroHasAGradient) {
   const torch::Tensor out = member_activation(c.z, c.scale, c.bias, c.next, {}, pass);
   const auto gradient = torch::autograd::grad({out.sum()}, {c.next});
   const torch::Tensor wanted = (c.z * c.scale + c.bias).clamp_min(0).sum(0);
-  EXPECT_GT(wanted.min().item<double>(), 0);
+  EXPECT_GT(wanted.max().item<double>(), 0);
   EXPECT_LT(largest_difference(gradient[0], wanted), 1e-12);
 }
 
