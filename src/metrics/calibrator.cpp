@@ -17,6 +17,7 @@ namespace l0gm {
 namespace {
 
 constexpr uint64_t fold_seed = 5;
+constexpr double fewest_rows_to_judge = 100;
 
 double safe_log(double p) { return std::log(std::max(p, smallest_probability)); }
 
@@ -205,7 +206,7 @@ bool calibration_helps(const Predictions& validation, CalibratorKind kind) {
     squares += gain * gain;
     rows += 1;
   }
-  if (rows < 2) return false;
+  if (rows < fewest_rows_to_judge) return false;
   const double variance = std::max(0.0, squares - sum * sum / rows) / (rows - 1);
   return sum / rows > std::sqrt(variance / rows);
 }

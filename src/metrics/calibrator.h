@@ -45,8 +45,8 @@ struct Calibrator {
 // The calibrator of that kind with the smallest NLL on the labelled rows, and whether it helps; UserError when there are none.
 Calibrator fit_calibrator(const Predictions& validation, CalibratorKind kind);
 
-// Whether cross-fitted probabilities have a smaller NLL than raw ones, by more than the standard error of the difference: with
-// few rows chance alone would decide.
+// Whether cross-fitted probabilities have a smaller NLL than raw ones, by more than the standard error of the difference. Never of
+// fewer than 100 rows: chance alone would decide.
 bool calibration_helps(const Predictions& validation, CalibratorKind kind);
 
 // Calibrated predictions that can be judged on the rows that a calibrator of that kind is fitted to: each row gets its
