@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "gate/gate_figures.h"
+#include "gate/tensor_values.h"
 #include "l0gm/error.h"
 #include "metrics/scores.h"
 
@@ -125,7 +126,22 @@ void Trainer::enter_phase(const GateState& state) {
 }
 
 double Trainer::validation_loss(const GateState& state) {
-  return nll(task_.predict(*model_, control_.state(state), Split::valid));
+  return weighted_nll(task_.predict(*model_, control_.state(state), Split::valid));
+}
+
+// Weights are chosen by the loss that they are trained for: where classes count differently, so they do here.
+double Trainer::weighted_nll(const Predictions& predictions) const {
+  if (!task_.class_weights.defined()) return nll(predictions);
+  const std::vector<double> of_class = to_doubles(task_.class_weights);
+  double sum = 0, weights = 0;
+  for (int64_t row = 0; row < predictions.size(); ++row) {
+    const int32_t label = predictions.labels[static_cast<size_t>(row)];
+    if (label < 0) continue;
+    const double weight = of_class[static_cast<size_t>(label)];
+    sum += weight * row_metric(predictions.row(row), label, RowMetric::nll);
+    weights += weight;
+  }
+  return sum / weights;
 }
 
 // In a long run the weights may have overfitted before the gates are fixed; what follows would start from there.
@@ -220,7 +236,7 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   const AveragedWeights::InUse averaged(average_);
   const GateState state = control_.state(of_step);  // top-k over several sites follows the logits in use
   const Predictions predictions = task_.predict(*model_, state, Split::valid);
-  const double valid_nll = nll(predictions);
+  const double valid_nll = nll(predictions), valid_loss = weighted_nll(predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
   const double scale = std::max(1.0, config_.distill.temperature * config_.distill.temperature);  // of the soft part
   if (!std::isfinite(valid_nll) || train_loss > scale * diverging_above * std::log(static_cast<double>(task_.class_count()))) {
@@ -232,16 +248,16 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
       !gated || only_chance || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
   EpochRecord record;
   if (counts) {
-    record.selected = state_.best_step < 0 || valid_nll < state_.best_nll;
+    record.selected = state_.best_step < 0 || valid_loss < state_.best_nll;
     state_.epochs_without_better = record.selected ? 0 : state_.epochs_without_better + config_.train.evaluate_every;
   }
-  if (gated && !state_.hardened && !counts && (state_.best_step_before < 0 || valid_nll < state_.best_nll_before)) {
-    state_.best_nll_before = valid_nll;
+  if (gated && !state_.hardened && !counts && (state_.best_step_before < 0 || valid_loss < state_.best_nll_before)) {
+    state_.best_nll_before = valid_loss;
     state_.best_step_before = state_.step;
     save_tensors(folder_.before_hardening(), model_->state(), {{"step", std::to_string(state_.step)}});
   }
   if (record.selected) {
-    state_.best_nll = valid_nll;
+    state_.best_nll = valid_loss;
     state_.best_step = state_.step;
     save_tensors(folder_.best(), model_->state(), {{"step", std::to_string(state_.step)}});
   }
@@ -309,7 +325,7 @@ void Trainer::end_here() {
   enter_phase(schedule_.at(1));
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
-  state_.best_nll = nll(task_.predict(*model_, control_.state(schedule_.at(1)), Split::valid));
+  state_.best_nll = validation_loss(schedule_.at(1));
   state_.best_step = state_.step;
   save_tensors(folder_.best(), model_->state(), {{"step", std::to_string(state_.step)}});
 }

@@ -71,6 +71,7 @@ class Trainer {
   // Once gates are fixed: goes on from the best weights that there were before, where these are better by now.
   void take_better_weights(const GateState& state);
   double validation_loss(const GateState& state);
+  double weighted_nll(const Predictions& predictions) const;
   void step(const GateState& state, int64_t epoch, int64_t index);
   // Of one part of a step's examples; the loss of the task and all of it, as that share of the step's.
   std::pair<torch::Tensor, torch::Tensor> add_gradients(const GateState& state, const Batch& batch, double share);

@@ -18,7 +18,7 @@ struct EveryKind {
   Schema schema;
   std::vector<FieldCounts> counts;
 
-  explicit EveryKind(int64_t classes, Statistics statistics = Statistics::pairs) {
+  explicit EveryKind(int64_t classes, Statistics statistics = Statistics::pairs, bool cuts = true) {
     RandomStream random(5);
     const std::vector<std::string> colours = {"red", "green", "blue", "grey", "?"}, tags = {"a", "b", "c", "d"};
     std::vector<int64_t> rows;
@@ -54,7 +54,7 @@ struct EveryKind {
     EncodedTable encoded = encode_rows(table, RowEncoder(schema), rows, true);
     EncodedTable fresh = encoded;
     fit_statistics(schema, encoded, options);
-    if (statistics == Statistics::pairs) {
+    if (cuts && statistics == Statistics::pairs) {
       add_cuts(fresh);
       encoded = std::move(fresh);
     }

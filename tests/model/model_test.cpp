@@ -125,10 +125,12 @@ TEST(Model, DropoutOfTheInterfaceWorksInTrainingOnly) {
 }
 
 TEST(Model, ParameterCount) {
-  const auto model = toy_model(gate_of(UnitKind::dimension), 1, small(2));
+  ModelOptions options = small(2);
+  options.ensemble = EnsembleKind::heads;
+  const auto model = toy_model(gate_of(UnitKind::dimension), 1, options);
   // Encoder: dimensions of 3, 5, 5, 3 and 3 parameters, three of each; heads: 15 x 8 + 8 + 8 + 1, twice. Gates are not served.
   EXPECT_EQ(model->parameter_count(), 3 * (3 + 5 + 5 + 3 + 3) + 2 * (15 * 8 + 8 + 8 + 1));
-  EXPECT_EQ(toy_model(gate_of(UnitKind::none), 1, small(2))->parameter_count(), model->parameter_count());
+  EXPECT_EQ(toy_model(gate_of(UnitKind::none), 1, options)->parameter_count(), model->parameter_count());
   torch::Tensor kept = at::ones({15}, torch::kBool);
   kept[0] = false;  // size[0]
   kept[4] = false;  // colour[1]

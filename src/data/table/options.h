@@ -70,7 +70,8 @@ struct TableOptions {  // table.*
       "out-of-fold target statistics as further inputs. `auto`: of columns and pairs, numeric ones cut at several resolutions, "
       "as "
       "many as tell something of the label beyond noise on training folds, and none where none does (with `gate.unit = group` of "
-      "columns only); `columns`, `pairs`: of each column with categories or exact values, or also of their pairs");
+      "columns only; with `fine` units or `gate.logits = instance` of categories only); `columns`, `pairs`: of each column with "
+      "categories or exact values, or also of their pairs");
     v("max_statistics", max_statistics,
       "`auto`: most statistics; fewer where there are many classes, few rows (20 for each input) or many (2 GiB of inputs)",
       between(1, 2000))

@@ -47,6 +47,13 @@ bool units_are_columns(const Config& config) {
   return config.gate.unit == UnitKind::group || (config.model.name == "linear" && config.gate.unit != UnitKind::none);
 }
 
+// Where a gate differs from row to row, what a range of numbers adds cannot be computed ahead when the model is compacted.
+const TextTable* texts_to_cut(const Config& config, const TableDataset& data) {
+  const bool by_row =
+      config.gate.unit == UnitKind::fine || (config.gate.unit != UnitKind::none && config.gate.logits == LogitKind::instance);
+  return by_row ? nullptr : &data.table;
+}
+
 // Nothing reads statistics where there is neither a linear nor a deep branch.
 TableOptions statistics_for(const Config& config) {
   TableOptions options = config.table;
@@ -121,7 +128,7 @@ std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& confi
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
   table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
   table.train.weights = weights_of(data);
-  fit_statistics(schema, table.train, statistics_for(config), &data.table, !units_are_columns(config));
+  fit_statistics(schema, table.train, statistics_for(config), texts_to_cut(config, data), !units_are_columns(config));
   record->counts = count_fields(table.train, schema);
   record->dataset = data.name;
   record->files = data.files;

@@ -89,7 +89,8 @@ TEST_F(SettledRun, GoesOnAfterAStop) {
   Watcher watcher;
   watcher.stop_at = 5;
   EXPECT_FALSE(train(settled, folder_.path() / "run", watcher));
-  EXPECT_TRUE(train(settled, folder_.path() / "run", watcher, true));
+  Watcher second;
+  EXPECT_TRUE(train(settled, folder_.path() / "run", second, true));
 }
 
 TEST_F(SettledRun, AConfigurationMadeByAProgramIsLeftAlone) {
