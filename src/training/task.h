@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/split.h"
 #include "batches/batch.h"
@@ -27,8 +28,9 @@ class Task {
   virtual void set_soft_targets(const Predictions& predictions);
 
   double label_smoothing = 0;
-  torch::Tensor class_weights;  // [classes], or undefined
-  double distill_weight = 0;    // of a batch's soft targets
+  torch::Tensor class_weights;      // [classes], or undefined
+  std::vector<double> row_weights;  // by row number, of validation rows, too; empty: each row counts the same
+  double distill_weight = 0;        // of a batch's soft targets
   double distill_temperature = 1;
 };
 

@@ -129,19 +129,23 @@ double Trainer::validation_loss(const GateState& state) {
   return weighted_nll(task_.predict(*model_, control_.state(state), Split::valid));
 }
 
-// Weights are chosen by the loss that they are trained for: where classes count differently, so they do here.
+// Weights are chosen by the loss that they are trained for: where rows or classes count differently, so they do here.
 double Trainer::weighted_nll(const Predictions& predictions) const {
-  if (!task_.class_weights.defined()) return nll(predictions);
-  const std::vector<double> of_class = to_doubles(task_.class_weights);
+  const std::vector<double>& of_row = task_.row_weights;
+  if (!task_.class_weights.defined() && of_row.empty()) return nll(predictions);
+  const std::vector<double> of_class = task_.class_weights.defined()
+                                           ? to_doubles(task_.class_weights)
+                                           : std::vector<double>(static_cast<size_t>(task_.class_count()), 1.0);
   double sum = 0, weights = 0;
   for (int64_t row = 0; row < predictions.size(); ++row) {
     const int32_t label = predictions.labels[static_cast<size_t>(row)];
     if (label < 0) continue;
-    const double weight = of_class[static_cast<size_t>(label)];
+    double weight = of_class[static_cast<size_t>(label)];
+    if (!of_row.empty()) weight *= of_row[static_cast<size_t>(predictions.rows[static_cast<size_t>(row)])];
     sum += weight * row_metric(predictions.row(row), label, RowMetric::nll);
     weights += weight;
   }
-  return sum / weights;
+  return weights > 0 ? sum / weights : nll(predictions);
 }
 
 // In a long run the weights may have overfitted before the gates are fixed; what follows would start from there.

@@ -110,6 +110,7 @@ TEST_F(Evaluate, ParametersAreCountedByHand) {
   std::vector<std::string> settings = own_table();
   settings.back() = "gate.unit=group";
   settings.push_back("gate.k=1");
+  settings.push_back("table.statistics=none");
   const nlohmann::json result = judged(settings);
   const int64_t head = 8 * 16 + 16 + 16 + 1;
   const nlohmann::json schema = nlohmann::json::parse(read_file(out() / "schema.json"));

@@ -55,7 +55,8 @@ class JudgedRows {
                       table.slopes.data() + i * static_cast<size_t>(table.slope_slots));
       table.labels.push_back(encoder_.class_of(data_.table.cell(rows_[i], data_.label)));
     }
-    const TableTensors tensors(std::move(table), run_.machine.device, dtype_of(run_.config.train.precision));
+    const torch::Dtype dtype = run_.model->parameters().front().scalar_type();  // compaction asks models of other precisions
+    const TableTensors tensors(std::move(table), run_.machine.device, dtype);
     return nll(predict_table(*run_.model, run_.gate_state, tensors, schema.classes));
   }
 

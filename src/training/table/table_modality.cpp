@@ -156,6 +156,7 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
   task->add_split(Split::train, std::exchange(table.train, {}), machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
+  task->row_weights = table.data.weights;
   table.data.table = {};  // training does not need the text
   return task;
 }

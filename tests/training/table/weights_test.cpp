@@ -19,8 +19,9 @@ double mean_of_b(const std::vector<std::string>& settings) {
   const TemporaryFolder folder;
   std::string csv = "x,w,y\n";
   for (int i = 0; i < 800; ++i) csv += fmt::format("{}.5,{},{}\n", i / 2 * 7 % 100, i % 2 == 0 ? 1 : 3, i % 2 == 0 ? "a" : "b");
-  std::vector<std::string> all = {"data.source=csv", "data.train=" + folder.write("t.csv", csv).string(), "data.label=y",
-                                  "gate.unit=none"};
+  std::vector<std::string> all = {"data.source=csv", "data.train=" + folder.write("t.csv", csv).string(),
+                                  "data.label=y",    "gate.unit=none",
+                                  "train.lr=0.02",   "train.epochs=10"};
   all.insert(all.end(), settings.begin(), settings.end());
   train(tiny_config(all), folder.path() / "run");
   TableRun run(folder.path() / "run", one_thread());
