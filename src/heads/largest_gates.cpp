@@ -4,6 +4,7 @@
 #include <torch/autograd.h>
 
 #include <algorithm>
+#include <span>
 
 #include "gate/in_parallel.h"
 #ifdef L0GM_HAS_CUDA
@@ -27,34 +28,55 @@ void for_each_row(int64_t rows, int64_t width, const Work& work) {
   });
 }
 
-void forward_on_host(const torch::Tensor& gates, const torch::Tensor& source_of, const torch::Tensor& largest) {
+// Neighbouring dimensions of one source.
+struct Run {
+  int64_t source, begin, end;
+};
+static_assert(sizeof(Run) == 3 * sizeof(int64_t));
+
+std::span<const Run> runs_of(const torch::Tensor& runs) {
+  return {reinterpret_cast<const Run*>(runs.const_data_ptr<int64_t>()), static_cast<size_t>(runs.size(0))};
+}
+
+void forward_on_host(const torch::Tensor& gates, const torch::Tensor& all_runs, const torch::Tensor& largest) {
   const int64_t width = gates.size(1), sources = largest.size(1);
+  const std::span<const Run> runs = runs_of(all_runs);
   const float* from = gates.const_data_ptr<float>();
-  const auto* source = source_of.const_data_ptr<int64_t>();
   float* to = largest.data_ptr<float>();
   for_each_row(gates.size(0), width, [&](int64_t row) {
-    const float* given = from + row * width;
+    const float* gate = from + row * width;
     float* best = to + row * sources;
     std::fill_n(best, sources, 0.0F);
-    for (int64_t j = 0; j < width; ++j) best[source[j]] = std::max(best[source[j]], given[j]);
+    for (const Run& run : runs) {
+      float found = best[run.source];
+      for (int64_t j = run.begin; j < run.end; ++j) found = gate[j] > found ? gate[j] : found;
+      best[run.source] = found;
+    }
   });
 }
 
-void backward_on_host(const torch::Tensor& gates, const torch::Tensor& source_of, const torch::Tensor& largest,
+void backward_on_host(const torch::Tensor& gates, const torch::Tensor& all_runs, const torch::Tensor& largest,
                       const torch::Tensor& of_largest, const torch::Tensor& of_gates) {
   const int64_t width = gates.size(1), sources = largest.size(1);
+  const std::span<const Run> runs = runs_of(all_runs);
   const float *from = gates.const_data_ptr<float>(), *best = largest.const_data_ptr<float>(),
               *given = of_largest.const_data_ptr<float>();
-  const auto* source = source_of.const_data_ptr<int64_t>();
   float* to = of_gates.data_ptr<float>();
   for_each_row(gates.size(0), width, [&](int64_t row) {
     const float *gate = from + row * width, *top = best + row * sources, *gradient = given + row * sources;
     float* out = to + row * width;
-    thread_local std::vector<float> count;  // of each source's gates that are the largest
-    count.assign(static_cast<size_t>(sources), 0.0F);
-    for (int64_t j = 0; j < width; ++j) count[static_cast<size_t>(source[j])] += gate[j] == top[source[j]] ? 1.0F : 0.0F;
-    for (int64_t j = 0; j < width; ++j)
-      out[j] = gate[j] == top[source[j]] ? gradient[source[j]] / count[static_cast<size_t>(source[j])] : 0.0F;
+    thread_local std::vector<int32_t> count;  // of each source's gates that are the largest
+    count.assign(static_cast<size_t>(sources), 0);
+    for (const Run& run : runs) {
+      int32_t equal = 0;
+      for (int64_t j = run.begin; j < run.end; ++j) equal += gate[j] == top[run.source] ? 1 : 0;
+      count[static_cast<size_t>(run.source)] += equal;
+    }
+    for (const Run& run : runs) {
+      const float largest_here = top[run.source];
+      const float share = gradient[run.source] / static_cast<float>(count[static_cast<size_t>(run.source)]);
+      for (int64_t j = run.begin; j < run.end; ++j) out[j] = gate[j] == largest_here ? share : 0.0F;
+    }
   });
 }
 
@@ -66,7 +88,7 @@ cuda::DeviceSources on_device(const torch::Tensor& gates, const torch::Tensor& o
 #endif
 
 struct LargestGates : torch::autograd::Function<LargestGates> {
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& gates, const torch::Tensor& source_of,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& gates, const torch::Tensor& runs,
                                const torch::Tensor& offsets, const torch::Tensor& dimensions) {
     const torch::Tensor largest = at::empty({gates.size(0), offsets.size(0) - 1}, gates.options().requires_grad(false));
 #ifdef L0GM_HAS_CUDA
@@ -76,8 +98,8 @@ struct LargestGates : torch::autograd::Function<LargestGates> {
       cuda::check_launch();
     }
 #endif
-    if (gates.is_cpu()) forward_on_host(gates, source_of, largest);
-    context->save_for_backward({gates, source_of, offsets, dimensions, largest});
+    if (gates.is_cpu()) forward_on_host(gates, runs, largest);
+    context->save_for_backward({gates, runs, offsets, dimensions, largest});
     return largest;
   }
 
@@ -108,7 +130,16 @@ SourcesOfDimensions::SourcesOfDimensions(const std::vector<int64_t>& source_of_d
     }
     begin.push_back(static_cast<int32_t>(list.size()));
   }
-  source_of = at::tensor(source_of_dimension, torch::kInt64);
+  std::vector<int64_t> pieces;  // source, begin, end
+  for (size_t d = 0; d < source_of_dimension.size(); ++d) {
+    const auto place = static_cast<int64_t>(d);
+    if (d > 0 && source_of_dimension[d] == source_of_dimension[d - 1]) {
+      pieces.back() = place + 1;
+    } else {
+      pieces.insert(pieces.end(), {source_of_dimension[d], place, place + 1});
+    }
+  }
+  runs = at::tensor(pieces, torch::kInt64).view({-1, 3});
   offsets = at::tensor(begin, torch::kInt32);
   dimensions = at::tensor(list, torch::kInt32);
 }
@@ -123,9 +154,9 @@ bool has_largest_gates(const torch::Tensor& gates) {
 }
 
 torch::Tensor largest_gates(const torch::Tensor& gates, const SourcesOfDimensions& where) {
-  TORCH_CHECK(has_largest_gates(gates) && gates.dim() == 2 && gates.size(1) == where.source_of.size(0),
+  TORCH_CHECK(has_largest_gates(gates) && gates.dim() == 2 && gates.size(1) == where.dimensions.size(0),
               "largest_gates: float32, a source for each dimension");
-  return LargestGates::apply(gates.contiguous(), where.source_of, where.offsets, where.dimensions);
+  return LargestGates::apply(gates.contiguous(), where.runs, where.offsets, where.dimensions);
 }
 
 }  // namespace l0gm

@@ -12,7 +12,7 @@ struct SourcesOfDimensions {
   SourcesOfDimensions(const std::vector<int64_t>& source_of_dimension, int64_t sources);
 
   int64_t sources = 0;
-  torch::Tensor source_of;            // int64 [dimensions], on the processor
+  torch::Tensor runs;  // int64 [runs, 3], on the processor: neighbouring dimensions of one source; the source, begin and end
   torch::Tensor offsets, dimensions;  // int32: the same as lists of dimensions, source by source; on the gates' device
 };
 
