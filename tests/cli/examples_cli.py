@@ -62,7 +62,7 @@ class Examples(CliCase):
         result = self.figures(self.example("ctr/ctr.toml"))
         self.assertGreater(result["auc"], 0.65)  # measured .662: with 20,000 rows most identifiers are seen once
         self.assertLess(result["auc"], result["bayes_auc"])
-        self.assertAlmostEqual(result["active_cost_fraction"], 0.25, places=2)
+        self.assertAlmostEqual(result["active_cost_fraction"], 0.25, delta=0.5 / result["units"] + 1e-9)
 
 
 if __name__ == "__main__":
