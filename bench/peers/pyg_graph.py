@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Trains a graph network with PyTorch Geometric on a graph file of ours, full graph, and says how long it took and how much memory.
 
-Usage: bench/peers/pyg_graph.py FILE --model gcn|sage [--path csr|csr-cached|edge] [--device cuda] ...
+Usage: bench/peers/pyg_graph.py FILE --model gcn|sage [--path csr|csr-cached|edge|short] [--precision float32|tf32|bfloat16] [--compile] [--device cuda] ...
 FILE is a graph out of the cache of `l0gm`, or one of graph_file.py --make. Paths, all of the library's own layers:
   csr         the adjacency as torch's sparse CSR matrix, normalised ahead: the library's fused sparse product
   csr-cached  the same with the transposed matrix kept for the backward pass, which torch makes anew each time
   edge        a list of edges: gather, then scatter; needs memory for a message per edge
+  short       csr-cached with two shortcuts that a user may take: what the first layer sums over neighbours is computed once, and the last layer
+              computes in training the rows of training nodes alone
+Several models, paths and precisions, separated by commas, are timed one after the other in one process, one line of JSON each. bfloat16 is mixed
+precision with float32 weights and messages in bfloat16; tf32 concerns dense products.
 Architecture: convolutions of the hidden width, each followed by layer norm (not the last, unless asked for), ReLU and dropout, then a
 linear head; the loss is taken on training nodes, with Adam. Running out of memory is reported as such, exit status 3.
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -18,6 +23,7 @@ import statistics
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +35,8 @@ from torch_geometric.nn import GCNConv, SAGEConv
 
 import graph_file
 
-PATHS = ("csr", "csr-cached", "edge")
+PATHS = ("csr", "csr-cached", "edge", "short")
+PRECISIONS = ("float32", "tf32", "bfloat16")
 
 
 class Product(torch.autograd.Function):
@@ -57,6 +64,20 @@ class CachedSAGE(SAGEConv):
 
     def message_and_aggregate(self, adj_t: Tensor, x: tuple[Tensor, Tensor]) -> Tensor:
         return Product.apply(adj_t, self.transposed, x[0])
+
+
+def transposed_of(matrix: Tensor) -> Tensor:
+    other = matrix.to_sparse_csc()
+    return torch.sparse_csr_tensor(other.ccol_indices(), other.row_indices(), other.values(), (matrix.shape[1], matrix.shape[0]), check_invariants=False)
+
+
+def rows_of(matrix: Tensor, rows: Tensor) -> Tensor:
+    offsets = matrix.crow_indices().long()
+    lengths = (offsets[1:] - offsets[:-1])[rows]
+    begins = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    entries = torch.arange(int(begins[-1]), device=rows.device) + torch.repeat_interleave(offsets[rows] - begins[:-1], lengths)
+    index = matrix.crow_indices().dtype
+    return torch.sparse_csr_tensor(begins.to(index), matrix.col_indices()[entries], matrix.values()[entries], (len(rows), matrix.shape[1]), check_invariants=False)
 
 
 class Structure:
@@ -87,18 +108,20 @@ class Structure:
             return torch.sparse_csr_tensor(rows, columns, weights, (graph.nodes, graph.nodes), check_invariants=False)
 
         self.edges = matrix(values)
-        if path == "csr-cached" and not graph.symmetric:
-            other = self.edges.to_sparse_csc()
-            self.transposed = torch.sparse_csr_tensor(other.ccol_indices(), other.row_indices(), other.values(), other.shape,
-                                                      check_invariants=False)
-        elif path == "csr-cached":
+        if path in ("csr-cached", "short") and not graph.symmetric:
+            self.transposed = transposed_of(self.edges)
+        elif path in ("csr-cached", "short"):
             self.transposed = self.edges if other_values is None else matrix(other_values)
+        if path == "short":
+            self.last = rows_of(self.edges, torch.from_numpy(np.array(graph.train)).to(device))
+            self.last_transposed = transposed_of(self.last)
 
 
 class Network(nn.Module):
     def __init__(self, structure: Structure, attributes: int, classes: int, options: argparse.Namespace) -> None:
         super().__init__()
         self.structure, self.dropout, self.dtype = structure, options.dropout, options.dtype
+        self.model, self.path, self.summed = options.model, options.path, None
         widths = [attributes] + [options.hidden] * options.layers
         self.layers = nn.ModuleList(self.layer(options, *pair) for pair in zip(widths, widths[1:]))
         self.norms = nn.ModuleList(nn.LayerNorm(options.hidden) for _ in range(options.layers - (options.last_norm == "none")))
@@ -115,10 +138,33 @@ class Network(nn.Module):
             made.transposed = self.structure.transposed
         return made
 
+    def convolve(self, layer: nn.Module, x: Tensor) -> Tensor:
+        return layer(x, self.structure.edges) if self.structure.weights is None else layer(x, self.structure.edges, self.structure.weights)
+
+    def first(self, layer: nn.Module, x: Tensor) -> Tensor:
+        """From sums over neighbours that were computed once: the library's layers are linear in them."""
+        if self.model == "gcn":
+            return layer.lin(self.summed) + layer.bias
+        return layer.lin_l(self.summed) + layer.lin_r(x)
+
+    def last(self, layer: nn.Module, x: Tensor, nodes: Tensor) -> Tensor:
+        """The rows of `nodes` alone."""
+        structure = self.structure
+        if self.model == "gcn":
+            return Product.apply(structure.last, structure.last_transposed, layer.lin(x)) + layer.bias
+        return layer.lin_l(Product.apply(structure.last, structure.last_transposed, x)) + layer.lin_r(x[nodes])
+
     def forward(self, x: Tensor, nodes: Tensor | None) -> Tensor:
+        short = self.path == "short"
         for number, layer in enumerate(self.layers):
             x = x.to(self.dtype)  # layer norm gives float32 under mixed precision; messages have the matrix's type
-            x = layer(x, self.structure.edges) if self.structure.weights is None else layer(x, self.structure.edges, self.structure.weights)
+            if short and number == 0:
+                x = self.first(layer, x)
+            elif short and number + 1 == len(self.layers) and nodes is not None:
+                x = self.last(layer, x, nodes)
+                nodes = None
+            else:
+                x = self.convolve(layer, x)
             if number < len(self.norms):
                 x = self.norms[number](x)
             x = F.dropout(F.relu(x), self.dropout, self.training)
@@ -143,15 +189,17 @@ def reset_peak(device: torch.device) -> None:
 
 
 class Timing:
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, graph: graph_file.Graph) -> None:
         self.options, self.device = options, torch.device(options.device)
-        graph = graph_file.read(options.file)
         self.graph = graph
         self.x = torch.from_numpy(graph_file.attributes_of(graph, options.features)).to(self.device)
         self.labels = torch.from_numpy(graph.labels.astype(np.int64)).to(self.device)
         self.train_nodes = torch.from_numpy(np.array(graph.train)).to(self.device)
         structure = Structure(graph, options.model, options.path, self.device, options.dtype)
         self.network = Network(structure, self.x.size(1), len(graph.classes), options).to(self.device)
+        if options.path == "short":
+            self.network.summed = (structure.edges @ self.x.to(options.dtype)).detach()
+        self.forward = torch.compile(self.network) if options.compile else self.network
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.lr, fused=True)
 
     def mixed(self) -> torch.autocast:
@@ -163,7 +211,7 @@ class Timing:
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
         with self.mixed():
-            logits = self.network(self.x, self.train_nodes)
+            logits = self.forward(self.x, self.train_nodes)
         loss = F.cross_entropy(logits.float(), self.labels[self.train_nodes])
         loss.backward()
         self.optimizer.step()
@@ -177,7 +225,7 @@ class Timing:
         begin = time.perf_counter()
         self.network.eval()
         with self.mixed():
-            self.logits = self.network(self.x, None)
+            self.logits = self.forward(self.x, None)
         wait_for(self.device)
         return time.perf_counter() - begin
 
@@ -201,11 +249,19 @@ class Timing:
                 "valid_accuracy": self.accuracy(self.graph.valid), "test_accuracy": self.accuracy(self.graph.test)}
 
 
+def several(*known: str) -> Callable[[str], list[str]]:
+    def parse(text: str) -> list[str]:
+        if unknown := set(text.split(",")) - set(known):
+            raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))} is unknown; known: {', '.join(known)}")
+        return text.split(",")
+    return parse
+
+
 def options_of(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--model", choices=("gcn", "sage"), default="gcn")
-    parser.add_argument("--path", choices=PATHS, default="csr-cached")
+    parser.add_argument("--model", type=several("gcn", "sage"), default=["gcn"])
+    parser.add_argument("--path", type=several(*PATHS), default=["csr-cached"])
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--hidden", type=int, default=256)
     parser.add_argument("--dropout", type=float, default=0.5)
@@ -218,41 +274,48 @@ def options_of(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="bfloat16: mixed precision, float32 weights")
-    parser.add_argument("--tf32", action="store_true", help="dense products in TF32")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of words")
-    options = parser.parse_args(words)
-    options.dtype = getattr(torch, options.dtype)
-    return options
+    parser.add_argument("--precision", type=several(*PRECISIONS), default=["float32"])
+    parser.add_argument("--compile", action="store_true", help="the network through torch.compile")
+    parser.add_argument("--json", action="store_true", help="JSON objects on standard output instead of words, one a line")
+    return parser.parse_args(words)
+
+
+def timed(options: argparse.Namespace, graph: graph_file.Graph, precision: str) -> dict:
+    """One model on one path in one precision."""
+    options.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.manual_seed(options.seed)
+    facts = {"model": options.model, "path": options.path, "precision": precision, "compiled": options.compile, "layers": options.layers,
+             "hidden": options.hidden, "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu", "threads": options.threads,
+             "torch": torch.__version__, "torch_geometric": torch_geometric.__version__, "graph": graph.name, "nodes": graph.nodes, "edges": graph.edges}
+    try:
+        return facts | Timing(options, graph).run()
+    except (torch.OutOfMemoryError, MemoryError) as problem:
+        print(f"error: out of memory: {problem}", file=sys.stderr)
+        return facts | {"error": "out of memory"}
 
 
 def main() -> int:
     options = options_of(sys.argv[1:])
     torch.set_num_threads(options.threads)
-    torch.backends.cuda.matmul.allow_tf32 = options.tf32
-    torch.manual_seed(options.seed)
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     if options.device == "cuda" and not torch.cuda.is_available():
         print(f"error: torch {torch.__version__} sees no GPU; take --device cpu or a CUDA build of torch.", file=sys.stderr)
         return 2
-    if options.device == "cpu" and options.dtype == torch.bfloat16 and options.path != "edge":
+    if options.device == "cpu" and "bfloat16" in options.precision and options.path != ["edge"]:
         print("error: torch has no bfloat16 product of sparse matrices on the CPU; take float32, or --device cuda.", file=sys.stderr)
         return 2
-    facts = {"model": options.model, "path": options.path, "layers": options.layers, "hidden": options.hidden, "dtype": str(options.dtype)[6:],
-             "tf32": options.tf32, "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu", "threads": options.threads,
-             "torch": torch.__version__, "torch_geometric": torch_geometric.__version__}
     try:
-        timing = Timing(options)
-        facts |= {"graph": timing.graph.name, "nodes": timing.graph.nodes, "edges": timing.graph.edges} | timing.run()
+        graph = graph_file.read(options.file)
     except graph_file.FileError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
-    except (torch.OutOfMemoryError, MemoryError) as problem:
-        print(f"error: out of memory: {problem}", file=sys.stderr)
-        print(json.dumps(facts | {"error": "out of memory"}))
-        return 3
-    print(json.dumps(facts) if options.json else "\n".join(f"{key}: {value}" for key, value in facts.items() if key != "seconds_of_epochs"))
-    return 0
+    failed = False
+    for model, path, precision in itertools.product(options.model, options.path, options.precision):
+        facts = timed(argparse.Namespace(**(vars(options) | {"model": model, "path": path})), graph, precision)
+        failed = failed or "error" in facts
+        print(json.dumps(facts) if options.json else "\n".join(f"{key}: {value}" for key, value in facts.items() if key != "seconds_of_epochs"), flush=True)
+    return 3 if failed else 0
 
 
 if __name__ == "__main__":

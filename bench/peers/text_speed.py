@@ -4,8 +4,10 @@
 The same folder of weights, the same texts (IMDB), the same batches: 32 texts of similar length for training (sorted within chunks of 50
 batches), blocks of at most 65,536 tokens with padding, sorted by length, at inference. Dynamic padding, SDPA, bfloat16 by autocast
 in training, with and without torch.compile; fused AdamW; page-locked, asynchronous copies. Inference is timed three ways: autocast, weights in
-bfloat16, and those compiled. The fastest counts. Token ids are on the host before the clock starts, probabilities when it stops.
-Usage: bench/peers/text_speed.py --weights FOLDER --data FOLDER/imdb [--device cuda] [--texts N] [--max-tokens 512] [--json FILE]
+bfloat16, and those compiled. The fastest counts. Token ids are on the host before the clock starts, probabilities when it stops. Compiling takes
+minutes, which are not counted: a quarter of the batches go before the clock starts.
+Usage: bench/peers/text_speed.py --weights FOLDER --data FOLDER/imdb [--device cuda] [--texts N] [--max-tokens 512] [--ways WAY,...] [--json FILE]
+Ways: training, compiled-training, autocast (float32 on a processor), bfloat16, compiled; all of them where not said.
 """
 
 import argparse
@@ -22,6 +24,7 @@ from transformers import AutoModel, AutoTokenizer
 from hf_folder import hf_folder
 
 EPOCH = 22500  # training texts
+WAYS = ("training", "compiled-training", "autocast", "bfloat16", "compiled")
 
 
 def read(path: Path, rows: int) -> tuple[list[int], list[str]]:
@@ -130,44 +133,46 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--texts", type=int, default=0)
     parser.add_argument("--max-tokens", type=int, default=512)
-    parser.add_argument("--no-training", action="store_true")
-    parser.add_argument("--no-compile", action="store_true")
-    parser.add_argument("--no-compiled-training", action="store_true", help="it compiles for minutes")
+    parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    device = arguments.device
+    device, ways = arguments.device, arguments.ways.split(",")
+    if unknown := set(ways) - set(WAYS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(WAYS)}")
+    if device != "cuda":
+        ways = [way for way in ways if way in ("training", "autocast")]
     arguments.weights = hf_folder(arguments.weights)
     tokenizer = AutoTokenizer.from_pretrained(arguments.weights)
     result: dict[str, float] = {}
-    model = Classifier(arguments.weights).to(device)
+
+    def say(key: str, value: float) -> None:
+        result[key] = value
+        print(json.dumps({key: value}), flush=True)
 
     def encode(texts: list[str]) -> list[numpy.ndarray]:
         found = tokenizer(texts, truncation=True, max_length=arguments.max_tokens, return_attention_mask=False, return_token_type_ids=False)
         return [numpy.array(ids) for ids in found["input_ids"]]
 
-    if not arguments.no_training:
+    def model() -> Classifier:
+        return Classifier(arguments.weights).to(device)
+
+    if {"training", "compiled-training"} & set(ways):
         labels, texts = read(arguments.data / "train.tsv.xz", arguments.texts or EPOCH)
         ids = encode(texts)
         share = EPOCH / len(ids)  # a sample has the same lengths
-        result["epoch_seconds"] = share * time_training(model, ids, labels, device)
-        print(json.dumps(result), flush=True)
-        if device == "cuda" and not arguments.no_compile and not arguments.no_compiled_training:
-            compiled = torch.compile(Classifier(arguments.weights).to(device), dynamic=True)
-            result["epoch_seconds_compiled"] = share * time_training(compiled, ids, labels, device)
-    print(json.dumps(result), flush=True)
-    _, texts = read(arguments.data / "test.tsv.xz", arguments.texts)
-    ids = encode(texts)
-    ways = {"autocast": (model, True)} if device == "cuda" else {"float32": (model, False)}
-    for name, (which, autocast) in ways.items():
-        result[f"texts_per_second_{name}"] = len(ids) / time_inference(which, ids, device, autocast)
-    print(json.dumps(result), flush=True)
-    if device == "cuda":
-        half = model.to(torch.bfloat16)
-        result["texts_per_second_bfloat16"] = len(ids) / time_inference(half, ids, device, False)
-        print(json.dumps(result), flush=True)
-        if not arguments.no_compile:
-            compiled = torch.compile(half, dynamic=True)
-            result["texts_per_second_compiled"] = len(ids) / time_inference(compiled, ids, device, False)
+        if "training" in ways:
+            say("epoch_seconds", share * time_training(model(), ids, labels, device))
+        if "compiled-training" in ways:
+            say("epoch_seconds_compiled", share * time_training(torch.compile(model(), dynamic=True), ids, labels, device))
+    if {"autocast", "bfloat16", "compiled"} & set(ways):
+        _, texts = read(arguments.data / "test.tsv.xz", arguments.texts)
+        ids = encode(texts)
+    if "autocast" in ways:
+        say("texts_per_second_autocast" if device == "cuda" else "texts_per_second_float32", len(ids) / time_inference(model(), ids, device, device == "cuda"))
+    if "bfloat16" in ways:
+        say("texts_per_second_bfloat16", len(ids) / time_inference(model().to(torch.bfloat16), ids, device, False))
+    if "compiled" in ways:
+        say("texts_per_second_compiled", len(ids) / time_inference(torch.compile(model().to(torch.bfloat16), dynamic=True), ids, device, False))
     print(json.dumps(result, indent=1))
     if arguments.json:
         arguments.json.write_text(json.dumps(result))

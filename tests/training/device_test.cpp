@@ -109,7 +109,8 @@ TEST_F(OnDevice, GatesAreThoseOfTheProcessor) {
         GateSampling how{0.7, -0.1, 1.1, 99, at::arange(1000, 1301, torch::kInt64), {}};
         if (top_k) how.keep = some(logits.sizes(), 4).gt(-0.3).to(torch::kFloat32);
         const auto run = [&](torch::Device device) {
-          const torch::Tensor rows = r.to(device).requires_grad_(true), own = logits.to(device).requires_grad_(true);
+          const auto leaf = [&](const torch::Tensor& x) { return x.clone().to(device).requires_grad_(true); };
+          const torch::Tensor rows = leaf(r), own = leaf(logits);
           GateSampling there = how;
           if (top_k) there.keep = how.keep.to(device);
           const GateSample sample = sample_gates(rows, own, there);
@@ -154,7 +155,7 @@ TEST_F(OnDevice, NormActivationAndDropoutAreThoseOfTheProcessor) {
       const auto run = [&](torch::Device device) {
         norm.to(device);
         norm.zero_grad();
-        const torch::Tensor rows = x.to(device).requires_grad_(true);
+        const torch::Tensor rows = x.clone().to(device).requires_grad_(true);
         const torch::Tensor y = norm.forward_relu(rows, share > 0 ? RowDropout{share, 11, nodes.to(device)} : RowDropout{});
         (y * mix.to(device)).sum().backward();
         std::vector<torch::Tensor> made = {y.detach().cpu(), rows.grad().cpu()};

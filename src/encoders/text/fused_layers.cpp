@@ -188,8 +188,12 @@ States forward_layer(LayersPass& pass, size_t layer, const States& x, bool last)
   const States y = norm_of_sum(pass, x, mixed, w.first_norm, w.first_norm_bias, pass.keys[layer].after_attention, gradient, true,
                                gradient ? &kept.first_sum : nullptr, &kept.first_moments);
   kept.y = y.half;
-  kept.wide = at::addmm(w.wide_bias, y.half, w.wide.t());
-  kept.active = activate(kept.wide, pass.config.activation);
+  if (gradient || pass.config.activation == Activation::relu) {
+    kept.wide = at::addmm(w.wide_bias, y.half, w.wide.t());
+    kept.active = activate(kept.wide, pass.config.activation);
+  } else {  // inside the product, by its tanh form: the two forms differ by less than bfloat16 tells apart
+    kept.active = at::_addmm_activation(w.wide_bias, y.half, w.wide.t(), 1, 1, /*use_gelu=*/true);
+  }
   const torch::Tensor narrow = at::addmm(w.narrow_bias, kept.active, w.narrow.t());
   return norm_of_sum(pass, y, narrow, w.second_norm, w.second_norm_bias, pass.keys[layer].after_feed_forward, gradient || last,
                      !last, gradient ? &kept.second_sum : nullptr, &kept.second_moments);

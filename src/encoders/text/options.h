@@ -53,7 +53,7 @@ struct EncoderOptions {
       "layers are computed again for the gradient in place of being kept: less memory, about a third more time");
     v("dropout", dropout, "dropout of hidden states and embeddings; unset: as the encoder's config.json says, from scratch 0.1",
       Limit{0, 1, false, true});
-    v("attention_dropout", attention_dropout, "dropout of attention weights; unset: as config.json says, from scratch 0.1",
+    v("attention_dropout", attention_dropout, "dropout of attention weights; unset: as config.json says, from scratch 0",
       Limit{0, 1, false, true});
     v("blocks", blocks, "`gate.unit = group`: into how many blocks of dimensions the interface is divided", between(1, 65536))
         .read_by("gate.unit = group");

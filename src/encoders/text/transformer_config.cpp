@@ -325,7 +325,7 @@ TransformerConfig transformer_from_scratch(const EncoderOptions& options, int64_
   config.positions = options.max_tokens.value_or(EncoderOptions::longest_text_from_scratch);
   config.token_types = 1;
   config.hidden_dropout = options.dropout.value_or(0.1);
-  config.attention_dropout = options.attention_dropout.value_or(0.1);
+  config.attention_dropout = options.attention_dropout.value_or(0);
   return config;
 }
 
