@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -25,6 +26,22 @@ struct SampleText {
   int64_t max_tokens = 150;
   uint64_t seed = 1;
 };
+
+// With everything that a net can have, in a file of some kilobytes.
+inline SampleText small_text(WeightType weights) {
+  return {.pooling = weights == WeightType::int8 ? Pooling::cls : Pooling::mean,
+          .hidden = 8,
+          .layers = 1,
+          .heads = 2,
+          .intermediate = 12,
+          .members = 2,
+          .classes = 3,
+          .selected = {0, 3, 7},
+          .scaled = true,
+          .token_factors = true,
+          .weights = weights,
+          .max_tokens = 20};
+}
 
 inline TextHeader sample_text_header(const SampleText& sample) {
   TextHeader header;

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/files.h"
 #include "l0gm/error.h"
 #include "runtime/finish_row.h"
 #include "runtime/text/reference_text.h"
@@ -226,13 +227,31 @@ TEST(TextModel, WeightsThatGiveNoNumberAreSaidSo) {
   NEEDS_ONEDNN();
   const TextHeader header = sample_text_header({});
   DrawnTensors tensors = drawn_tensors(header.net, 1);
-  for (float& value : tensors.at("head.linear.weight0").values) value = 3e38F;
+  for (float& value : tensors.at("encoder.transformer.layer1.feed_forward_norm.bias").values) value = 3e38F;
   const TemporaryFolder folder;
   write_sample_text(folder.path() / "m.l0gm", header, tensors);
   const TextModel model(Container::read(folder.path() / "m.l0gm"), {});
   const std::vector<std::string_view> texts = {"one two", "three"};
   std::vector<float> p(4);
   EXPECT_THROW(model.predict(texts, p.data(), nullptr), NotFiniteError);
+}
+
+// Files of earlier versions stay readable and say what they said.
+TEST(TextModel, KeptFiles) {
+  NEEDS_ONEDNN();
+  const std::filesystem::path folder = std::filesystem::path(L0GM_SOURCE_DIR) / "tests/runtime/files";
+  for (const std::string name : {"version1_text", "version1_text_int8"}) {
+    const nlohmann::json expected = nlohmann::json::parse(read_file(folder / (name + ".json")));
+    const TextModel model(Container::read(folder / (name + ".l0gm")), {.threads = 1, .calibrated = false});
+    const double close = model.program().numbers() == onednn::Numbers::int8 ? 0.03 : 2e-6;
+    for (size_t i = 0; i < expected["texts"].size(); ++i) {
+      const auto text = expected["texts"][i].get<std::string>();
+      const std::vector<std::string_view> texts = {text};
+      std::vector<float> p(3);
+      model.predict(texts, p.data(), nullptr);
+      for (size_t c = 0; c < 3; ++c) EXPECT_NEAR(p[c], expected["probabilities"][i][c].get<double>(), close) << name << i;
+    }
+  }
 }
 
 TEST(TextFilePredictor, ReadsTextsOfAnyBytes) {
