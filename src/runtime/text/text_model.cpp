@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -92,26 +93,44 @@ void TextModel::predict(std::span<const std::string_view> texts, float* probabil
 void TextModel::predict(const EncodedTexts& tokens, float* probabilities) const {
   if (tokens.offsets.size() < 2) return;
   const std::vector<size_t> begins = group_begins(tokens.offsets);
+  if (begins.size() == 2) return predict_together(tokens, probabilities);
   std::atomic<size_t> next{0};
   const auto share = [&] {
     Lease lease(*this);
-    for (size_t group = next++; group + 1 < begins.size(); group = next++)
-      predict_group(tokens, begins[group], begins[group + 1], probabilities, lease.workspace());
+    for (size_t group = next++; group + 1 < begins.size(); group = next++) {
+      const size_t begin = begins[group], texts = begins[group + 1] - begin;
+      TextPass pass(program_, {tokens.ids, std::span(tokens.offsets).subspan(begin, texts + 1)}, lease.workspace(), false);
+      pass.run(lease.workspace());
+      finish(pass, texts, probabilities + begin * header_.classes.size());
+    }
   };
   // While another call uses the workers, the caller's thread does it all.
-  if (threads_ == nullptr || begins.size() <= 2 || !threads_->try_run(share)) share();
+  if (threads_ == nullptr || !threads_->try_run(share)) share();
 }
 
-void TextModel::predict_group(const EncodedTexts& tokens, size_t begin, size_t end, float* probabilities,
-                              TextWorkspace& workspace) const {
+// Few tokens: all threads work on the same group.
+void TextModel::predict_together(const EncodedTexts& tokens, float* probabilities) const {
+  Lease lease(*this);
+  TextPass pass(program_, {tokens.ids, tokens.offsets}, lease.workspace(), true);
+  const std::thread::id caller = std::this_thread::get_id();
+  const auto share = [&] {
+    if (std::this_thread::get_id() == caller) return pass.run(lease.workspace());
+    Lease own(*this);
+    pass.run(own.workspace());
+  };
+  if (threads_ == nullptr || !threads_->try_run(share)) share();
+  finish(pass, tokens.offsets.size() - 1, probabilities);
+}
+
+void TextModel::finish(TextPass& pass, size_t texts, float* probabilities) const {
   const int64_t members = header_.net.members, outputs = header_.net.outputs();
-  const size_t classes = header_.classes.size();
-  std::vector<float> logits((end - begin) * static_cast<size_t>(members * outputs));
-  program_.logits({tokens.ids, std::span(tokens.offsets).subspan(begin, end - begin + 1)}, logits.data(), workspace);
+  const size_t logits_of_text = static_cast<size_t>(members * outputs), classes = header_.classes.size();
+  std::vector<float> logits(texts * logits_of_text);
+  pass.logits(logits.data());
   std::vector<double> row(classes);
-  for (size_t text = begin; text < end; ++text) {
-    finish_row(logits.data() + (text - begin) * static_cast<size_t>(members * outputs), members, outputs,
-               calibrated_ ? &header_.calibrator : nullptr, row, probabilities + text * classes);
+  for (size_t text = 0; text < texts; ++text) {
+    finish_row(logits.data() + text * logits_of_text, members, outputs, calibrated_ ? &header_.calibrator : nullptr, row,
+               probabilities + text * classes);
   }
 }
 

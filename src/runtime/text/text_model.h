@@ -9,7 +9,7 @@
 
 #include "encode/text/encode_texts.h"
 #include "l0gm/runtime.h"
-#include "runtime/text/text_program.h"
+#include "runtime/text/text_pass.h"
 #include "runtime/thread_pool.h"
 
 namespace l0gm {
@@ -39,7 +39,8 @@ class TextModel {
 
  private:
   class Lease;
-  void predict_group(const EncodedTexts& tokens, size_t begin, size_t end, float* probabilities, TextWorkspace& workspace) const;
+  void predict_together(const EncodedTexts& tokens, float* probabilities) const;
+  void finish(TextPass& pass, size_t texts, float* probabilities) const;
 
   std::string manifest_;
   TextHeader header_;
