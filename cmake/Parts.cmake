@@ -48,5 +48,22 @@ l0gm_library_part(ZLIB zlib.h z L0GM_HAS_ZLIB zlib1g-dev)
 l0gm_library_part(LZMA lzma.h lzma L0GM_HAS_LZMA liblzma-dev)
 l0gm_library_part(ZSTD zstd.h zstd L0GM_HAS_ZSTD libzstd-dev)
 l0gm_library_part(CURL curl/curl.h curl L0GM_HAS_CURL libcurl4-openssl-dev)
+
+# oneDNN computes the matrix products of text models without LibTorch. Its header is needed here; the library is loaded when a text model
+# is opened. Version 3 has other functions.
+find_path(L0GM_ONEDNN_INCLUDE oneapi/dnnl/dnnl_version.h)
+set(onednn_version "none")
+if(L0GM_ONEDNN_INCLUDE)
+  file(STRINGS ${L0GM_ONEDNN_INCLUDE}/oneapi/dnnl/dnnl_version.h onednn_line REGEX "define DNNL_VERSION_MAJOR")
+  string(REGEX MATCH "[0-9]+$" onednn_version "${onednn_line}")
+endif()
+if(onednn_version EQUAL 2)
+  set_source_files_properties(src/runtime/text/onednn.cpp src/runtime/text/onednn_library.cpp PROPERTIES
+    COMPILE_DEFINITIONS L0GM_HAS_ONEDNN SKIP_PRECOMPILE_HEADERS ON)
+  target_include_directories(l0gm_parts SYSTEM INTERFACE ${L0GM_ONEDNN_INCLUDE})
+  target_link_libraries(l0gm_parts INTERFACE ${CMAKE_DL_LIBS})
+else()
+  message(STATUS "oneDNN 2 was not found (libdnnl-dev; found version: ${onednn_version}): text models are served with LibTorch alone")
+endif()
 find_package(Threads REQUIRED)
 target_link_libraries(l0gm_parts INTERFACE Threads::Threads)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Text encoders on a processor, beside `l0gm bench text`: processor seconds per 1,000 texts, float32, one thread (or --threads).
+"""Text encoders on a processor: processor seconds per 1,000 texts, one thread (or --threads), in float32, bfloat16 and int8.
 
 The same weights, the same IMDB reviews of at most --max-tokens tokens, in batches of similar length (padded where an engine wants it, at most --block tokens a
-batch), from token ids to the mean of the last states and probabilities of a linear head. Engines: l0gm, PyTorch (eager, compiled), ONNX Runtime,
-OpenVINO, CTranslate2. Rounds alternate between engines and the fastest of each counts, so that other work on the machine hits all of them.
+batch), from token ids to the mean of the last states and probabilities of a linear head. Engines: l0gm (a run, with LibTorch), runtime (its compact file
+without LibTorch, through the Python package and from texts: tokenising is part of its time), PyTorch (eager, compiled), ONNX Runtime, OpenVINO, CTranslate2.
+`runtime`, `onnx` and `ctranslate2` also as `-int8`, `runtime` and `openvino` also as `-bf16`. Rounds alternate between engines and the fastest of each counts, so that other work on the machine hits all of them.
 Usage: peers/setup; .venv-peers/bin/python bench/peers/text_cpu.py --weights FOLDER --data FOLDER/imdb [--texts 500] [--rounds 3] [--threads 1] [--json FILE]
 """
 
@@ -69,17 +70,39 @@ unit = "none"
 [train]
 epochs = 1
 """)
-        self.call("train", str(work / "texts.toml"), "--out", str(self.run))
+        self.call("train", str(work / "texts.toml"), "--out", str(self.run), "--threads", self.threads)
 
     def call(self, *words: str) -> dict:
-        done = subprocess.run([self.program, "--quiet", "--json", *words, "--threads", self.threads], capture_output=True, text=True, check=False)
+        done = subprocess.run([self.program, "--quiet", "--json", *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stderr + done.stdout[-500:])
         return json.loads(done.stdout)
 
     def seconds(self) -> tuple[float, float]:
-        found = self.call("bench", "text", str(self.run), "--warmup", "0", "--inferences", "1")
+        found = self.call("bench", "text", str(self.run), "--warmup", "0", "--inferences", "1", "--threads", self.threads)
         return found["processor_seconds"], found["inference_seconds"]
+
+
+class Runtime:
+    """The run's compact file in libl0gm_runtime, from texts to probabilities."""
+
+    def __init__(self, run: L0gm, texts: list[str], weights: str) -> None:
+        import sys
+
+        self.texts, file = texts, run.run.with_name(f"{weights}.l0gm")
+        found = run.call("compact", str(run.run), "--out", str(file), "--weights", weights)
+        print(f"runtime, {weights}: {file.stat().st_size / 1e6:.1f} MB, largest difference "
+              f"{found.get('rounding', {}).get('largest_difference', found['parity_float32']):.2g} of {found['rows_checked']} texts", flush=True)
+        os.environ.setdefault("L0GM_RUNTIME_LIBRARY", str(Path(run.program).with_name("libl0gm_runtime.so")))
+        sys.path.insert(0, str(ROOT / "python"))
+        import l0gm
+
+        self.model = l0gm.load(file, threads=int(run.threads))
+
+    def seconds(self) -> tuple[float, float]:
+        start, processor = time.perf_counter(), time.process_time()
+        self.model.predict_proba(self.texts)
+        return time.process_time() - processor, time.perf_counter() - start
 
 
 class Engine:
@@ -173,13 +196,26 @@ class OnnxFused(Onnx):
         super().__init__(ids, parts, fused, threads)
 
 
-class OpenVino(Engine):
+class OnnxInt8(Onnx):
+    """Weights of products in int8 (signed, per tensor: its fastest), inputs quantised as they come."""
+
     def __init__(self, ids, parts, path: Path, threads: int) -> None:  # noqa: ANN001
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+        from onnxruntime.transformers import optimizer
+
+        fused, rounded = path.with_name("fused.onnx"), path.with_name("int8.onnx")
+        optimizer.optimize_model(str(path), model_type="bert", num_heads=12, hidden_size=384).save_model_to_file(str(fused))
+        quantize_dynamic(str(fused), str(rounded), weight_type=QuantType.QInt8)
+        super().__init__(ids, parts, rounded, threads)
+
+
+class OpenVino(Engine):
+    def __init__(self, ids, parts, path: Path, threads: int, precision: str = "f32") -> None:  # noqa: ANN001
         import openvino
 
         super().__init__(ids, parts)
         core = openvino.Core()
-        settings = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+        settings = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY"}
         self.model = core.compile_model(core.read_model(str(path)), "CPU", settings)
 
     def states(self, tokens, mask):  # noqa: ANN001, ANN201
@@ -187,13 +223,13 @@ class OpenVino(Engine):
 
 
 class CTranslate2(Engine):
-    def __init__(self, ids, parts, weights: str, work: Path, threads: int) -> None:  # noqa: ANN001
+    def __init__(self, ids, parts, weights: str, work: Path, threads: int, precision: str = "float32") -> None:  # noqa: ANN001
         import ctranslate2
         import numpy
 
         super().__init__(ids, parts)
         ctranslate2.converters.TransformersConverter(weights).convert(str(work), force=True)
-        self.encoder = ctranslate2.Encoder(str(work), device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads)
+        self.encoder = ctranslate2.Encoder(str(work), device="cpu", compute_type=precision, inter_threads=1, intra_threads=threads)
         self.storage, self.numpy = ctranslate2.StorageView, numpy
 
     def states(self, tokens, mask):  # noqa: ANN001, ANN201
@@ -212,7 +248,8 @@ def main() -> None:
     parser.add_argument("--block", type=int, default=4096)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--engines", default="l0gm,eager,compiled,onnx,onnx-fused,openvino,ctranslate2")
+    parser.add_argument("--engines", default="l0gm,runtime,runtime-bf16,runtime-int8,eager,compiled,onnx,onnx-fused,onnx-int8,openvino,"
+                        "openvino-bf16,ctranslate2,ctranslate2-int8")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arguments.weights = arguments.weights.resolve()
@@ -226,14 +263,25 @@ def main() -> None:
     ids = AutoTokenizer.from_pretrained(reference)(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
     parts = blocks(ids, arguments.block)
     work = Path(tempfile.mkdtemp())
-    makers = {"l0gm": lambda: L0gm(arguments, texts, work), "eager": lambda: Torch(ids, parts, reference, False),
+    trained: list[L0gm] = []
+
+    def run() -> L0gm:
+        if not trained:
+            trained.append(L0gm(arguments, texts, work))
+        return trained[0]
+
+    makers = {"l0gm": run, "runtime": lambda: Runtime(run(), texts, "float32"), "runtime-bf16": lambda: Runtime(run(), texts, "bfloat16"),
+              "runtime-int8": lambda: Runtime(run(), texts, "int8"), "eager": lambda: Torch(ids, parts, reference, False),
               "compiled": lambda: Torch(ids, parts, reference, True), "onnx": lambda: Onnx(ids, parts, work / "model.onnx", arguments.threads),
               "onnx-fused": lambda: OnnxFused(ids, parts, work / "model.onnx", arguments.threads),
+              "onnx-int8": lambda: OnnxInt8(ids, parts, work / "model.onnx", arguments.threads),
               "openvino": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads),
-              "ctranslate2": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads)}
+              "openvino-bf16": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads, "bf16"),
+              "ctranslate2": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads),
+              "ctranslate2-int8": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads, "int8")}
     wanted = arguments.engines.split(",")
     try:
-        if {"onnx", "onnx-fused", "openvino"} & set(wanted):
+        if any(name.startswith(("onnx", "openvino")) for name in wanted):
             export_onnx(reference, work / "model.onnx")
         engines = {}
         for name in wanted:

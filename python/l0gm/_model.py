@@ -63,10 +63,15 @@ class Model:
         """Everything the file says about itself but the weights."""
         return json.loads(self._library.l0gm_manifest(self._handle))
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether its one column is free text."""
+        return self.manifest["kind"] == "text"
+
     @cached_property
-    def _holds_several(self) -> bool:
-        """Whether a column has cells of several values ("a|b"), which one code cannot represent."""
-        return any(column["type"] == "multi" for column in self.manifest["schema"]["columns"])
+    def _reads_cells(self) -> bool:
+        """Whether rows must be given as texts: free text, or a column with cells of several values ("a|b"), which one code cannot represent."""
+        return self.reads_texts or any(column["type"] == "multi" for column in self.manifest["schema"]["columns"])
 
     @property
     def memory_bytes(self) -> int:
@@ -90,6 +95,7 @@ class Model:
         ignored; None, NaN and pandas' NA are missing; texts are read as a table file's cells are. Or a two-dimensional numpy array of
         floats with the model's columns in the model's order: a numeric column's value (NaN: missing), any other column's code() (so a
         cell of several values can have only one).
+        A model of texts also takes a list of str.
         counts: cells that training had not seen are added to it.
         calibrated: True applies the stored calibrator, False does not; None: as load() was told.
         """
@@ -102,6 +108,8 @@ class Model:
             raise Error("these counts were made for a model with other columns; use empty_counts() of this model.")
         if isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf":
             return self._predict_numbers(rows, counts)
+        if self.reads_texts and isinstance(rows, list | tuple) and all(isinstance(row, str) for row in rows):
+            rows = {self.columns[0]: rows}
         table = Table(rows)
         self._check_names(table.names)
         columns = [table.column(name) for name in self.columns]
@@ -140,7 +148,7 @@ class Model:
 
     def _numbers(self, columns: list[Column]) -> np.ndarray | None:
         """Rows of numbers; None if a column must be read as text: a numeric column that holds texts, or one with several values per cell."""
-        if self._holds_several:
+        if self._reads_cells:
             return None
         filled = []
         for place, column in enumerate(columns):

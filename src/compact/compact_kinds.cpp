@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
+#include "base/log.h"
 #include "compact/graph/graph_compaction.h"
 #include "compact/graph/graph_predictor.h"
 #include "compact/table/run_predictor.h"
@@ -11,6 +15,7 @@
 #include "l0gm/error.h"
 #include "runtime/container.h"
 #include "runtime/file_predictor.h"
+#include "runtime/text/text_file_predictor.h"
 #include "training/modalities.h"
 #include "training/run.h"
 
@@ -19,6 +24,11 @@ namespace l0gm {
 namespace fs = std::filesystem;
 
 namespace {
+
+int threads_of(const Machine& machine) {
+  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
+  return static_cast<int>(std::clamp<int64_t>(machine.threads > 0 ? machine.threads : cores, 1, 1024));
+}
 
 CompactKind table_kind() {
   CompactKind kind;
@@ -39,15 +49,27 @@ CompactKind graph_kind() {
   return {&modality_named(modalities(), "graph"), make_graph_compaction, open, "graph", open, true};
 }
 
+// By the runtime without LibTorch; by LibTorch on a GPU, and where the runtime cannot.
+std::unique_ptr<Predictor> open_text_file(const fs::path& path, const PredictorOptions& options) {
+  if (options.machine.device.is_cpu()) {
+    const Container file = Container::read(path);
+    const std::string why = text_obstacle(file);
+    if (why.empty()) return std::make_unique<TextFilePredictor>(file, options.calibrated, threads_of(options.machine));
+    log_info(fmt::format("{} is served with LibTorch: {}", path.string(), why));
+  }
+  return std::make_unique<TextPredictor>(path, options);
+}
+
 CompactKind text_kind() {
   CompactKind kind;
   kind.modality = &modality_named(modalities(), "text");
   kind.compaction = [](const fs::path& run, const CompactOptions& options) {
     return std::make_unique<TextCompaction>(run, options);
   };
-  kind.run_predictor = kind.file_predictor = [](const fs::path& model, const PredictorOptions& options) {
-    return std::make_unique<TextPredictor>(model, options);
+  kind.run_predictor = [](const fs::path& run, const PredictorOptions& options) {
+    return std::make_unique<TextPredictor>(run, options);
   };
+  kind.file_predictor = open_text_file;
   kind.file_kind = "text";
   return kind;
 }

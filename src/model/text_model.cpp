@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 
+#include "encoders/text/encoder_shape.h"
 #include "heads/deep.h"
 #include "heads/sum.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/version.h"
-#include "runtime/model_state.h"
+#include "runtime/served_model.h"
 
 struct l0gm_model {
-  l0gm::ModelState state;
+  l0gm::ServedModel state;
 };
 
 struct l0gm_layout {
@@ -64,7 +64,7 @@ l0gm_status predict(const l0gm_model* model, const l0gm_layout* layout, bool has
   if (probabilities == nullptr) return bad_argument("'probabilities' is null; pass room for rows * l0gm_class_count floats");
   if (rows > most_rows) return bad_argument("there are more rows than memory can hold; was a negative number given?");
   return guarded(L0GM_BAD_ARGUMENT, [&] {
-    if (layout != nullptr) model->state.check_layout(layout->layout);
+    if (layout != nullptr) l0gm::check_layout(layout->layout, model->state.columns().size());
     const int64_t width = layout != nullptr ? layout->layout.width : static_cast<int64_t>(model->state.columns().size());
     if (!has_cells && width > 0) return bad_argument("the rows are null");
     model->state.predict(make(width, layout != nullptr ? layout->layout.positions.data() : nullptr), static_cast<int64_t>(rows),
@@ -90,7 +90,7 @@ l0gm_status l0gm_load(const char* path, const l0gm_options* options, l0gm_model*
     if (options->calibrated != 0) wanted.calibrated = options->calibrated > 0;
   }
   return guarded(L0GM_BAD_FILE, [&] {
-    *model = new l0gm_model{l0gm::ModelState(l0gm::read_compact(path), wanted)};
+    *model = new l0gm_model{l0gm::ServedModel(l0gm::Container::read(path), wanted)};
     return L0GM_OK;
   });
 }
@@ -104,7 +104,7 @@ const char* l0gm_column_name(const l0gm_model* model, size_t column) {
 }
 
 int32_t l0gm_column_is_numeric(const l0gm_model* model, size_t column) {
-  return column < l0gm_column_count(model) && model->state.schema().columns[column].type == l0gm::ColumnType::numeric ? 1 : 0;
+  return column < l0gm_column_count(model) && model->state.is_numeric(column) ? 1 : 0;
 }
 
 size_t l0gm_class_count(const l0gm_model* model) { return model == nullptr ? 0 : model->state.classes().size(); }
@@ -126,7 +126,7 @@ l0gm_status l0gm_layout_create(const l0gm_model* model, const char* const* names
   if (count > most_width) return bad_argument("there are more than 1,048,576 names; was a negative number given?");
   if (std::find(names, names + count, nullptr) != names + count) return bad_argument("one of the names is null");
   return guarded(L0GM_BAD_ARGUMENT, [&] {
-    *layout = new l0gm_layout{model->state.layout(std::vector<std::string>(names, names + count))};
+    *layout = new l0gm_layout{l0gm::layout_of(model->state.columns(), std::vector<std::string>(names, names + count))};
     return L0GM_OK;
   });
 }

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
-#include "base/text.h"
-#include "runtime/probabilities.h"
+#include "runtime/finish_row.h"
 #include "runtime/workspace.h"
 
 namespace l0gm {
@@ -20,15 +17,9 @@ namespace {
 
 constexpr size_t most_workspace_bytes = size_t{1} << 30, most_bytes_of_all_workspaces = size_t{1} << 28;
 constexpr size_t most_block_bytes = size_t{1} << 20;  // of codes and slopes: with very many codes a block has fewer rows
-constexpr int most_threads = 1024;
-constexpr size_t stack_bytes = 32768;       // a workspace up to this size is on the caller's stack
-constexpr int64_t rows_for_threads = 2048;  // fewer rows are finished before another thread wakes up
-constexpr int64_t rows_at_once = 128;       // that a thread takes from the remaining ones
-
-int checked_threads(int threads) {
-  if (threads >= 1 && threads <= most_threads) return threads;
-  throw UserError(fmt::format("a call cannot use {} threads; choose 1 to {}", threads, most_threads));
-}
+constexpr size_t stack_bytes = 32768;                 // a workspace up to this size is on the caller's stack
+constexpr int64_t rows_for_threads = 2048;            // fewer rows are finished before another thread wakes up
+constexpr int64_t rows_at_once = 128;                 // that a thread takes from the remaining ones
 
 template <class Function>
 void for_each_count(RowEncoder::Counts& counts, const Function& function) {
@@ -113,45 +104,6 @@ int32_t ModelState::code(size_t column, std::string_view text) const {
   throw UserError(fmt::format("column '{}' is numeric and has no codes; give its value itself", columns_[column]));
 }
 
-RowLayout ModelState::layout(std::span<const std::string> names) const {
-  std::unordered_map<std::string_view, int32_t> positions;
-  std::unordered_map<std::string_view, int> times;
-  for (size_t i = 0; i < names.size(); ++i) {
-    positions.emplace(names[i], static_cast<int32_t>(i));
-    ++times[names[i]];
-  }
-  RowLayout layout;
-  layout.width = static_cast<int64_t>(names.size());
-  std::vector<std::string> absent;
-  for (const std::string& column : columns_) {
-    const auto found = positions.find(column);
-    if (found == positions.end()) {
-      absent.push_back(fmt::format("'{}'.{}", column, did_you_mean(column, names)));
-    } else if (times.at(column) > 1) {
-      throw UserError(fmt::format("column '{}' is given {} times; give every column that the model reads exactly once", column,
-                                  times.at(column)));
-    } else {
-      layout.positions.push_back(found->second);
-    }
-  }
-  if (absent.empty()) return layout;
-  const std::span<const std::string> first = std::span(absent).first(std::min<size_t>(absent.size(), 12));
-  throw UserError(
-      fmt::format("{} of the {} columns that the model reads are not among the {} given: {} Add them; a cell may be empty where "
-                  "the value is missing.",
-                  absent.size(), columns_.size(), names.size(), join(first, " ")));
-}
-
-void ModelState::check_layout(const RowLayout& layout) const {
-  bool inside = layout.positions.size() == columns_.size();
-  for (const int32_t position : layout.positions) inside = inside && position >= 0 && position < layout.width;
-  if (!inside) {
-    throw UserError(fmt::format(
-        "the layout has {} positions in rows of {} cells and does not fit the model's {} columns; make it with layout()",
-        layout.positions.size(), layout.width, columns_.size()));
-  }
-}
-
 // Prediction: encode a block of rows, run the net on it, turn logits into probabilities.
 
 void ModelState::encode(const CellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
@@ -179,22 +131,6 @@ void ModelState::encode(const CCellRows& rows, int64_t row, int32_t* codes, floa
   encoder_.encode(cells, codes, slopes, counts);
 }
 
-void ModelState::finish_row(const float* logits, double* row, float* probabilities) const {
-  const TableNet<PackedRows>& net = program_.net();
-  bool finite = std::all_of(logits, logits + logits_, [](float logit) { return std::isfinite(logit); });
-  mean_probabilities(logits, net.members, net.outputs, row);
-  if (finite && calibrated_) calibrator_.apply_to_row({row, static_cast<size_t>(class_count_)});
-  for (int64_t c = 0; c < class_count_; ++c) {
-    finite = finite && std::isfinite(row[c]);
-    probabilities[c] = static_cast<float>(row[c]);
-  }
-  if (!finite) {
-    throw NotFiniteError(
-        "the model gives no finite probability for a row: its weights are too large. The file was forged or made from a "
-        "run that diverged; compact another run");
-  }
-}
-
 template <class Rows>
 void ModelState::predict_range(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts,
                                std::byte* memory) const {
@@ -207,7 +143,10 @@ void ModelState::predict_range(const Rows& rows, int64_t begin, int64_t end, flo
     for (int64_t i = 0; i < count; ++i)
       encode(rows, first + i, codes + i * code_slots_, slopes + i * slope_slots_, counts, memory);
     program_.logits(codes, code_slots_, slopes, slope_slots_, count, logits, memory + memory_layout_.program);
-    for (int64_t i = 0; i < count; ++i) finish_row(logits + i * logits_, row, probabilities + (first + i) * class_count_);
+    for (int64_t i = 0; i < count; ++i) {
+      finish_row(logits + i * logits_, program_.net().members, program_.net().outputs, calibrated_ ? &calibrator_ : nullptr,
+                 {row, static_cast<size_t>(class_count_)}, probabilities + (first + i) * class_count_);
+    }
   }
 }
 

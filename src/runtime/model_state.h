@@ -12,17 +12,13 @@
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
+#include "runtime/finish_row.h"
 #include "runtime/program.h"
+#include "runtime/row_layout.h"
 #include "runtime/thread_pool.h"
 
 // The implementation behind the C++ interface, the C interface and FilePredictor: a compact file ready to serve.
 namespace l0gm {
-
-// The weights gave no finite probability.
-class NotFiniteError : public UserError {
- public:
-  using UserError::UserError;
-};
 
 // Rows as callers hold them: `width` cells from row to row; the model's columns lie at `positions`, or side by side without them.
 struct CellRows {
@@ -60,8 +56,6 @@ class ModelState {
   bool is_numeric(size_t column) const;  // UserError if there is no such column
   int32_t code(size_t column, std::string_view text) const;
   bool is_calibrated() const { return calibrated_; }
-  RowLayout layout(std::span<const std::string> names) const;
-  void check_layout(const RowLayout& layout) const;  // UserError unless it was made for this model and stays within the row
 
   // probabilities: count x classes. Counts are added to.
   template <class Rows>
@@ -92,7 +86,6 @@ class ModelState {
               std::byte* memory) const;
   void encode(const CCellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
               std::byte* memory) const;
-  void finish_row(const float* logits, double* row, float* probabilities) const;
   void add_up(const RowEncoder::Counts& part, RowEncoder::Counts& sum) const;
 
   std::string manifest_;

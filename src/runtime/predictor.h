@@ -35,6 +35,7 @@ class Predictor {
   virtual const std::vector<std::string>& columns() const = 0;  // that are read, in the order of cells
   virtual const std::vector<std::string>& classes() const = 0;
   virtual bool concurrent() const = 0;                      // several threads may predict at once
+  virtual bool uses_threads() const { return false; }       // a call spreads its rows over threads by itself: wants many rows
   virtual bool is_calibrated() const { return false; }      // its probabilities are those of the stored calibrator
   virtual char delimiter() const { return ','; }            // of the files it was trained on
   virtual bool columns_name_rows() const { return false; }  // its columns say which row is meant, and are written out again

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "runtime/model_state.h"
+#include "runtime/served_model.h"
 
 namespace l0gm {
 namespace {
@@ -18,7 +18,7 @@ void check_counts(const InputCounts& counts, size_t columns) {
 }
 
 // The number of rows, taken from the probabilities, as a model may have no columns; the cells must agree.
-int64_t rows_of(const ModelState& state, size_t cells, size_t probabilities, int64_t width) {
+int64_t rows_of(const ServedModel& state, size_t cells, size_t probabilities, int64_t width) {
   const size_t classes = state.classes().size(), rows = probabilities / classes;
   size_t wanted = 0;
   const bool fits =
@@ -29,9 +29,9 @@ int64_t rows_of(const ModelState& state, size_t cells, size_t probabilities, int
 }
 
 template <class Rows, class Cell>
-void predict_rows(const ModelState& state, std::span<const Cell> cells, std::span<float> probabilities, const RowLayout* layout,
+void predict_rows(const ServedModel& state, std::span<const Cell> cells, std::span<float> probabilities, const RowLayout* layout,
                   InputCounts* counts) {
-  if (layout != nullptr) state.check_layout(*layout);
+  if (layout != nullptr) check_layout(*layout, state.columns().size());
   const int64_t width = layout != nullptr ? layout->width : static_cast<int64_t>(state.columns().size());
   const int64_t rows = rows_of(state, cells.size(), probabilities.size(), width);
   if (counts != nullptr) check_counts(*counts, state.columns().size());
@@ -41,8 +41,8 @@ void predict_rows(const ModelState& state, std::span<const Cell> cells, std::spa
 
 }  // namespace
 
-struct CompactModel::State : ModelState {
-  using ModelState::ModelState;
+struct CompactModel::State : ServedModel {
+  using ServedModel::ServedModel;
 };
 
 CompactModel::CompactModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -51,11 +51,11 @@ CompactModel& CompactModel::operator=(CompactModel&&) noexcept = default;
 CompactModel::~CompactModel() = default;
 
 CompactModel CompactModel::load(const std::filesystem::path& path, Options options) {
-  return CompactModel(std::make_unique<State>(read_compact(path), options));
+  return CompactModel(std::make_unique<State>(Container::read(path), options));
 }
 
 CompactModel CompactModel::from_bytes(std::string bytes, const std::string& name, Options options) {
-  return CompactModel(std::make_unique<State>(read_compact(std::move(bytes), name), options));
+  return CompactModel(std::make_unique<State>(Container::parse(std::move(bytes), name), options));
 }
 
 const std::vector<std::string>& CompactModel::columns() const { return state_->columns(); }
@@ -63,11 +63,11 @@ const std::vector<std::string>& CompactModel::classes() const { return state_->c
 std::string_view CompactModel::manifest() const { return state_->manifest(); }
 size_t CompactModel::memory_bytes() const { return state_->memory_bytes(); }
 bool CompactModel::is_calibrated() const { return state_->is_calibrated(); }
-RowLayout CompactModel::layout(std::span<const std::string> names) const { return state_->layout(names); }
+RowLayout CompactModel::layout(std::span<const std::string> names) const { return layout_of(state_->columns(), names); }
 int32_t CompactModel::code(size_t column, std::string_view text) const { return state_->code(column, text); }
 bool CompactModel::is_numeric(size_t column) const { return state_->is_numeric(column); }
 
-InputCounts CompactModel::empty_counts() const { return state_->encoder().empty_counts(); }
+InputCounts CompactModel::empty_counts() const { return state_->empty_counts(); }
 
 void CompactModel::predict(std::span<const std::string_view> cells, std::span<float> probabilities, const RowLayout* layout,
                            InputCounts* counts) const {

@@ -16,6 +16,7 @@
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
+#include "serving/text_latency.h"
 
 namespace l0gm {
 namespace {
@@ -167,6 +168,7 @@ std::vector<std::string> cells_of_file(const std::filesystem::path& path, char d
 
 nlohmann::json measure_latency(const std::filesystem::path& path, const LatencyOptions& options) {
   check(options);
+  if (Container::kind_of(path) == "text") return measure_text_latency(path, options);
   const CompactHeader header = read_compact(path).header;
   const CompactModel model =
       CompactModel::load(path, {.threads = static_cast<int>(options.threads), .calibrated = options.calibrated});
@@ -200,6 +202,7 @@ nlohmann::json measure_latency(const std::filesystem::path& path, const LatencyO
 }
 
 std::string describe_latency(const nlohmann::json& measured) {
+  if (measured.value("kind", "") == "text") return describe_text_latency(measured);
   std::string text =
       fmt::format("{}: {} columns, {} thread{}, microseconds per example\n{:<9}{:>8}{:>12}{:>12}\n",
                   measured["model"].get<std::string>(), measured["columns"].get<int64_t>(), measured["threads"].get<int64_t>(),

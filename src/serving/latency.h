@@ -18,11 +18,13 @@ struct LatencyOptions {
   std::filesystem::path input;                   // a table to take rows from; empty: rows are made from the schema
   char delimiter = 0;                            // of the input; 0: as in training
   bool calibrated = false;
+  std::vector<int64_t> tokens = {64, 256};  // of a text that is made, special ones included; text models only
 };
 
 // Microseconds per example of a compact model through its public interface: median and 99th percentile, per batch, for rows of
 // numbers and rows of text. {model, columns, classes, memory_bytes, threads, calibrated, rows_from, runs, warmup, results:
-// [{input, batch, median_us, p99_us, calls_per_run}]}. UserError when an option or the input will not do.
+// [{input, batch, median_us, p99_us, calls_per_run}]}. UserError when an option or the input will not do. A text model:
+// text_latency.h.
 nlohmann::json measure_latency(const std::filesystem::path& model, const LatencyOptions& options);
 std::string describe_latency(const nlohmann::json& measured);  // as a table
 

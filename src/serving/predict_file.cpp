@@ -26,7 +26,8 @@
 namespace l0gm {
 namespace {
 
-// What a thread holds of a block (bytes, cells, probabilities, text) should stay in its cache; LibTorch wants long batches.
+// What a thread holds of a block (bytes, cells, probabilities, text) should stay in its cache; LibTorch and text encoders want
+// long batches.
 constexpr size_t small_block = 64 << 10, large_block = 1 << 20;
 constexpr size_t largest_block = 64 << 20;  // a graph is best asked about all its nodes at once
 constexpr int64_t most_threads = 256;
@@ -277,7 +278,7 @@ char delimiter_for(const Predictor& predictor, const std::filesystem::path& inpu
 }
 
 int64_t threads_of(const Predictor& predictor, int64_t wanted) {
-  if (!predictor.concurrent()) return 1;
+  if (!predictor.concurrent() || predictor.uses_threads()) return 1;
   return std::clamp<int64_t>(wanted > 0 ? wanted : std::thread::hardware_concurrency(), 1, most_threads);
 }
 
@@ -293,7 +294,8 @@ nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::p
     return predict_lines(predictor, *lines, output);
   }
   const auto start = std::chrono::steady_clock::now();
-  const size_t suitable = predictor.concurrent() ? small_block : predictor.columns_name_rows() ? largest_block : large_block;
+  const bool many_callers = predictor.concurrent() && !predictor.uses_threads();
+  const size_t suitable = many_callers ? small_block : predictor.columns_name_rows() ? largest_block : large_block;
   const char delimiter = delimiter_for(predictor, input, options.delimiter);
   CsvBlocks blocks(input, delimiter, options.block_bytes > 0 ? options.block_bytes : suitable, CsvOptions{}.longest_line,
                    predictor.reads_texts(), options.header);

@@ -149,6 +149,54 @@ class Compact(CompactCase):
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("x.")])
 
 
+class TextFiles(CompactCase):
+    """A text model in its three precisions: with LibTorch (the run), by the program and by the Python package without it."""
+
+    def make_texts(self):
+        config = self.write("texts.toml", '[data]\nsource = "planted-text"\nrows = 300\n[encoder]\nwidth = 16\ndepth = 1\nheads = 2\nffn = 24\n'
+                            'vocabulary = 200\nmax_tokens = 48\n[gate]\ntarget_active = 0.5\n[train]\nepochs = 3\nbatch = 32\nlr = 0.005\n')
+        self.run_program("train", config, "--out", self.path("run"), "--threads", "1")
+        texts = ["", "word1 word2 and some more words", "a", "caf\u00e9 \u65e5\u672c", "long " * 200]
+        with open(self.path("texts.csv"), "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([["id", "text"], *([i, text] for i, text in enumerate(texts * 30))])
+        return texts * 30
+
+    def test_every_precision_and_interface(self):
+        texts = self.make_texts()
+        self.predict("run", "texts.csv", "run.csv", "--raw")
+        sizes = []
+        for weights, close in (("float32", 1e-4), ("bfloat16", 0.05), ("int8", 0.1)):
+            file = f"{weights}.l0gm"
+            result = json.loads(self.run_program("--json", "--quiet", "compact", self.path("run"), "-o", self.path(file), "--weights", weights)[0])
+            if weights != "float32":
+                self.assertLessEqual(result["rounding"]["largest_difference"], close)
+            sizes.append(result["bytes"])
+            self.predict(file, "texts.csv", "p.csv", "--raw", "--threads", "2")
+            self.assert_close("run.csv", "p.csv", close)
+            self.predict(file, "texts.csv", "alone.csv", "--raw", "--threads", "1")
+            self.assertEqual(self.read("p.csv"), self.read("alone.csv"))
+            self.check_python(file, texts)
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
+        measured = json.loads(self.run_program("--json", "bench", "latency", self.path("int8.l0gm"), "--tokens", "10", "--runs", "3", "--warmup", "0")[0])
+        self.assertEqual([row["batch"] for row in measured["results"]], [1, 32])
+
+    def check_python(self, file, texts):
+        python = next((python for python in (sys.executable, os.path.join(ROOT, ".venv", "bin", "python"), os.path.join(ROOT, ".venv-peers", "bin", "python"))
+                       if os.path.exists(python) and subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0), None)
+        if python is None:
+            return
+        program = (f"import sys, json; sys.path.insert(0, {os.path.join(ROOT, 'python')!r}); import l0gm\n"
+                   f"model = l0gm.load({self.path(file)!r}, threads=2, calibrated=False); texts = json.loads(sys.stdin.read())\n"
+                   "p = model.predict_proba(texts); assert (p == model.predict_proba({'id': texts, 'text': texts})).all(); assert model.reads_texts\n"
+                   "counts = model.empty_counts(); model.predict_proba([{'text': None}, {'text': 'a'}], counts); assert counts.as_dict()['missing'] == {'text': 1}\n"
+                   "print(json.dumps(p.tolist()))")
+        done = subprocess.run([python, "-c", program], input=json.dumps(texts), capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for row, found in zip(self.predictions("p.csv"), json.loads(done.stdout)):
+            for key, p in zip((key for key in row if key.startswith("p_")), found):
+                self.assertLessEqual(abs(float(row[key]) - p), 3e-6)
+
+
 class PythonPackage(CompactCase):
     """tests/python against files of the program."""
 

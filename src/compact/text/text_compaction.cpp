@@ -1,5 +1,6 @@
 #include "compact/text/text_compaction.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -7,6 +8,7 @@
 #include "compact/text/text_card.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
+#include "runtime/text/text_model.h"
 
 namespace l0gm {
 
@@ -20,9 +22,6 @@ constexpr double most_test_work = 5e12;  // a few minutes on a processor
 const fs::path& checked_run(const fs::path& run, const CompactOptions& options) {
   if (!options.lookup.empty()) {
     throw UserError(fmt::format("--nodes: {} is a run on texts, which have no nodes; leave it out", run.string()));
-  }
-  if (options.weights == WeightType::int8) {
-    throw UserError("--weights int8: a text model is written in float32 or bfloat16 so far. Choose one of them.");
   }
   return run;
 }
@@ -92,7 +91,29 @@ std::vector<double> TextCompaction::trained(Precision precision) {
 
 std::vector<double> TextCompaction::folded() { return ask(*narrowed_); }
 
-std::vector<double> TextCompaction::served(const fs::path& file) { return ask(*read_text_model(file).model); }
+std::vector<double> TextCompaction::served(const fs::path& file) { return serve(file, texts_.rows()).probabilities; }
+
+// As `predict` serves the file on this machine: by the runtime, or with LibTorch where that cannot.
+Predictions TextCompaction::serve(const fs::path& path, const TextRows& texts) const {
+  const Container file = Container::read(path);
+  if (!text_obstacle(file).empty()) return predict_texts(*read_text_model(path).model, {}, texts, classes(), torch::kCPU);
+  const TextModel model(file, {.threads = at::get_num_threads(), .calibrated = false});
+  EncodedTexts tokens;
+  tokens.offsets.push_back(0);
+  Predictions result;
+  result.classes = classes();
+  for (const int64_t row : texts.rows) {
+    const std::span<const int32_t> ids = texts.tokens->ids(row);
+    tokens.ids.insert(tokens.ids.end(), ids.begin(), ids.end());
+    tokens.offsets.push_back(static_cast<int64_t>(tokens.ids.size()));
+    result.rows.push_back(row);
+    result.labels.push_back(texts.labels.empty() ? -1 : texts.labels[static_cast<size_t>(row)]);
+  }
+  std::vector<float> probabilities(texts.rows.size() * classes().size());
+  model.predict(tokens, probabilities.data());
+  result.probabilities.assign(probabilities.begin(), probabilities.end());
+  return result;
+}
 
 bool TextCompaction::predicts(Split split) {
   const TextDataset& dataset = run_.dataset();
@@ -105,13 +126,13 @@ Predictions TextCompaction::served(const fs::path& file, Split split) {
   Predictions none;
   none.classes = classes();
   if (!predicts(split)) return none;
-  const TextFile stored = read_text_model(file);
-  if (stored.tensors_sha256 != found_in_) {
+  const std::string stored = Container::read(file).tensors_sha256();
+  if (stored != found_in_) {
     found_.clear();
-    found_in_ = stored.tensors_sha256;
+    found_in_ = stored;
   }
   if (const auto known = found_.find(split); known != found_.end()) return known->second;
-  return found_[split] = predict_texts(*stored.model, {}, run_.rows(split), classes(), torch::kCPU);
+  return found_[split] = serve(file, run_.rows(split));
 }
 
 nlohmann::json TextCompaction::about() {
@@ -152,8 +173,9 @@ int64_t TextCompaction::write(const fs::path& file, WeightType weights, const Ca
                           text.max_tokens,
                           text.classes,
                           calibrator,
-                          about};
-  return write_text_model(file, header, *narrowed_, weights);
+                          about,
+                          weights};
+  return write_text_model(file, header, *narrowed_);
 }
 
 std::string TextCompaction::card(const std::string& file, const nlohmann::json& about) const { return text_card(file, about); }

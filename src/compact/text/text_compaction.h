@@ -12,7 +12,7 @@
 
 namespace l0gm {
 
-// The narrowed model, for `l0gm predict` through LibTorch. The encoder keeps its width, since the interface follows a layer norm;
+// The narrowed model, for `l0gm predict` and the runtime. The encoder keeps its width, since the interface follows a layer norm;
 // what closed units leave out is in the head. UserError for a run that cannot be compacted: gates that depend on the text.
 class TextCompaction : public Compaction {
  public:
@@ -36,6 +36,7 @@ class TextCompaction : public Compaction {
 
  private:
   std::vector<double> ask(Model& model) const;
+  Predictions serve(const std::filesystem::path& file, const TextRows& texts) const;
   bool predicts(Split split);
   TextRun run_;  // as it was trained, in float32
   CheckedTexts texts_;

@@ -4,125 +4,85 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
-#include "base/json_checks.h"
 #include "l0gm/error.h"
 #include "model/tensor_file.h"
-#include "runtime/container.h"
-#include "runtime/manifest.h"
+#include "runtime/packed_rows.h"
 
 namespace l0gm {
 
 namespace {
 
-using nlohmann::json;
+constexpr int64_t rows_at_once = 4096;  // that are rounded: bounds the memory for tables of many words
 
-constexpr int64_t most_tokens = 65536;
-
-// Which tensors bfloat16 rounds: nearly all numbers are in these, and norms, biases and the head are more sensitive.
-bool is_rounded(const std::string& name, size_t dimensions) {
-  return name.starts_with("encoder.transformer.") && dimensions == 2;
+torch::Dtype torch_type(DType type) {
+  if (type == DType::bf16) return torch::kBFloat16;
+  return type == DType::i8 ? torch::kInt8 : torch::kFloat32;
 }
 
-DType type_in_file(const std::string& name, size_t dimensions, WeightType weights) {
-  return weights == WeightType::bfloat16 && is_rounded(name, dimensions) ? DType::bf16 : DType::f32;
-}
-
-char delimiter_in(const json& text) {
-  const std::string found = json_checks::text(text, "text", "delimiter");
-  const bool usable = found.size() == 1 && static_cast<unsigned char>(found[0]) < 0x80 && found[0] != '"' && found[0] != '\n' &&
-                      found[0] != '\r' && found[0] != 0;
-  if (!usable) json_checks::refuse("text", "'delimiter' is not one character that can separate cells");
-  return found[0];
-}
-
-// How texts become the tokens that the net reads.
-void read_inputs(const json& manifest, TextHeader& header) {
-  const json& text = json_checks::member(manifest, "manifest", "text");
-  refuse_other_keys(text, "text", {"column", "delimiter", "max_tokens"});
-  header.column = json_checks::text(text, "text", "column");
-  if (header.column.empty()) json_checks::refuse("text", "'column' is empty");
-  header.delimiter = delimiter_in(text);
-  const int64_t longest = std::min(most_tokens, header.net.encoder.longest_text());
-  header.max_tokens = json_checks::count(text, "text", "max_tokens", 2, longest);
-  header.tokenizer = tokenizer_from_json(json_checks::text(manifest, "manifest", "tokenizer"), "tokenizer");
-  if (header.tokenizer->vocabulary_size() > header.net.encoder.vocabulary) {
-    throw UserError(fmt::format("its tokenizer has {} tokens, its encoder {}", header.tokenizer->vocabulary_size(),
-                                header.net.encoder.vocabulary));
-  }
-  std::vector<int32_t> ids;
-  header.tokenizer->encode("", header.max_tokens, ids);
-  if (ids.empty()) throw UserError("its tokenizer makes no token of an empty text: it adds no special ones");
-}
-
-TextHeader read_text_header(const Container& file, WeightType& weights) {
-  const json& manifest = file.manifest();
-  TextHeader header;
-  header.classes = json_checks::texts(manifest, "manifest", "classes");
-  json_checks::check_unique(header.classes, "manifest", "classes");
-  if (header.classes.size() < 2) throw UserError(fmt::format("it has {} classes, wanted two or more", header.classes.size()));
-  const json& net = json_checks::member(manifest, "manifest", "net");
-  header.net = TextNet::from_json(net, static_cast<int64_t>(header.classes.size()));
-  refuse_unknown_keys(net, header.net.to_json(), "net");
-  read_inputs(manifest, header);
-  ContainerFacts facts = file.facts(header.classes.size(), {"net", "tokenizer", "text", "classes"});
-  weights = json_checks::enumerator<WeightType>(manifest, "manifest", "weights");
-  if (weights == WeightType::int8)
-    throw UserError(fmt::format("its weights are '{}', a text model's are float32 or bfloat16", facts.weights));
-  header.calibrator = std::move(facts.calibrator);
-  header.about = std::move(facts.about);
-  return header;
-}
-
-// Nothing is allocated for a model whose numbers the file does not hold.
-void check_text_tensors(const Container& file, const TextNet& net, WeightType weights) {
-  int64_t elements = 0;
-  for (const auto& [name, tensor] : file.tensors()) {
-    const DType wanted = type_in_file(name, tensor.shape.size(), weights);
-    if (tensor.dtype != wanted)
-      throw UserError(fmt::format("tensor '{}' is of type {}, wanted {}", name, name_of(tensor.dtype), name_of(wanted)));
-    if (!all_finite(tensor.dtype, tensor.bytes))
-      throw UserError(fmt::format("tensor '{}' holds a number that is not finite", name));
-    elements += tensor.elements();
-  }
-  if (elements != net.numbers()) throw UserError(fmt::format("it holds {} numbers, its net has {}", elements, net.numbers()));
+torch::Tensor copied(const TensorBytes& tensor) {
+  torch::Tensor copy = at::empty(tensor.shape, torch_type(tensor.dtype));
+  std::copy(tensor.bytes.begin(), tensor.bytes.end(), static_cast<char*>(copy.mutable_data_ptr()));
+  return copy;
 }
 
 TextFile read_text_file(const Container& file) {
-  if (file.kind() != "text") throw UserError(fmt::format("it is a model of kind '{}', wanted 'text'", file.kind()));
   TextFile result;
-  result.header = read_text_header(file, result.weights);
+  result.header = read_text_header(file);
   result.tensors_sha256 = file.tensors_sha256();
-  check_text_tensors(file, result.header.net, result.weights);
   result.model = make_model(result.header.net);
   TensorMap tensors;
   for (const auto& [name, tensor] : file.tensors()) {
-    torch::Tensor& copy = tensors[name] =
-        at::empty(tensor.shape, tensor.dtype == DType::bf16 ? torch::kBFloat16 : torch::kFloat32);
-    std::copy(tensor.bytes.begin(), tensor.bytes.end(), static_cast<char*>(copy.mutable_data_ptr()));
+    const bool scaled = tensor.dtype == DType::i8;
+    if (scaled) {
+      const torch::Tensor scales = copied(file.tensors().at(scales_of(name)));
+      tensors[name] = copied(tensor).to(torch::kFloat32) * scales.unsqueeze(1);
+    } else if (!name.ends_with(scales_of(""))) {
+      tensors[name] = copied(tensor);
+    }
   }
   copy_into(tensors, tensors_of_text_model(*result.model), "the file");
   result.model->eval();
   return result;
 }
 
+// The integers of a matrix and a scale for each of its rows, in memory that outlives the writing.
+struct Int8Rows {
+  std::vector<std::byte> elements;
+  std::vector<float> scales;
+  explicit Int8Rows(const torch::Tensor& tensor) {
+    const int64_t rows = tensor.size(0), columns = tensor.size(1);
+    for (int64_t begin = 0; begin < rows; begin += rows_at_once) {
+      const int64_t count = std::min(rows_at_once, rows - begin);
+      const torch::Tensor part = tensor.narrow(0, begin, count).to(torch::kCPU, torch::kFloat64).contiguous();
+      Matrix matrix(count, columns);
+      std::copy_n(part.const_data_ptr<double>(), part.numel(), matrix.values.begin());
+      const RoundedMatrix rounded = round_matrix(matrix, DType::i8);
+      elements.insert(elements.end(), rounded.elements.begin(), rounded.elements.end());
+      scales.insert(scales.end(), rounded.scales.begin(), rounded.scales.end());
+    }
+  }
+};
+
 }  // namespace
 
-int64_t write_text_model(const std::filesystem::path& path, const TextHeader& header, const Model& model, WeightType weights) {
-  TensorMap on_host;  // holds the memory while it is written
+int64_t write_text_model(const std::filesystem::path& path, const TextHeader& header, const Model& model) {
+  TensorMap on_host;  // holds the memory while it is written, as `rounded` does
+  std::deque<Int8Rows> rounded;
   ContainerWriter writer("text");
   for (const auto& [name, tensor] : tensors_of_text_model(model)) {
-    const DType type = type_in_file(name, static_cast<size_t>(tensor.dim()), weights);
-    const torch::Tensor& t = on_host[name] =
-        tensor.detach().to(torch::kCPU, type == DType::bf16 ? torch::kBFloat16 : torch::kFloat32).contiguous();
+    const DType type = type_in_text_file(name, static_cast<size_t>(tensor.dim()), header.weights);
+    if (type == DType::i8) {
+      const Int8Rows& rows = rounded.emplace_back(tensor.detach());
+      writer.add(name, type, tensor.sizes().vec(), rows.elements.data(), rows.elements.size());
+      writer.add(scales_of(name), DType::f32, {tensor.size(0)}, rows.scales.data(), rows.scales.size() * sizeof(float));
+      continue;
+    }
+    const torch::Tensor& t = on_host[name] = tensor.detach().to(torch::kCPU, torch_type(type)).contiguous();
     writer.add(name, type, t.sizes().vec(), t.const_data_ptr(), static_cast<size_t>(t.nbytes()));
   }
-  writer.set("net", header.net.to_json());
-  writer.set("tokenizer", header.tokenizer->json());
-  writer.set("text",
-             {{"column", header.column}, {"delimiter", std::string(1, header.delimiter)}, {"max_tokens", header.max_tokens}});
-  writer.set("classes", header.classes);
-  return writer.write(path, {std::string(name_of_enum(weights)), header.calibrator, header.about});
+  return write_text_header(writer, path, header);
 }
 
 TextFile read_text_model(const std::filesystem::path& path) {

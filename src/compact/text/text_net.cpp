@@ -1,14 +1,8 @@
 #include <ATen/Functions.h>
-#include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/json_checks.h"
 #include "compact/text/text_file.h"
 #include "heads/deep.h"
 #include "heads/sum.h"
-#include "runtime/manifest.h"
-#include "runtime/manifest_net.h"
 
 namespace l0gm {
 
@@ -17,37 +11,6 @@ namespace {
 const TextEncoder& encoder_of_texts(const Model& model) { return dynamic_cast<const TextEncoder&>(model.encoder()); }
 
 }  // namespace
-
-int64_t TextNet::parameters() const { return encoder.parameters() + members * outputs_for(classes) * (1 + head_width()); }
-
-int64_t TextNet::numbers() const {
-  return parameters() + (scaled ? 2 * encoder.hidden : 0) + (token_factors ? TextEncoder::token_blocks * encoder.hidden : 0);
-}
-
-nlohmann::json TextNet::to_json() const {
-  return {{"encoder", l0gm::to_json(encoder)},
-          {"pooling", name_of_enum(pooling)},
-          {"members", members},
-          {"selected", selected},
-          {"scaled", scaled},
-          {"token_factors", token_factors}};
-}
-
-TextNet TextNet::from_json(const nlohmann::json& value, int64_t classes) {
-  using namespace json_checks;
-  TextNet net;
-  net.classes = classes;
-  net.encoder = parse_transformer_config(member(value, "net", "encoder"), "net encoder");
-  net.pooling = enumerator<Pooling>(value, "net", "pooling");
-  net.members = count(value, "net", "members", 1, limits::members);
-  net.selected = counts(value, "net", "selected", 0, net.encoder.hidden - 1);
-  if (std::adjacent_find(net.selected.begin(), net.selected.end(), std::greater_equal<>()) != net.selected.end()) {
-    refuse("net", "'selected' does not ascend");
-  }
-  net.scaled = flag(value, "net", "scaled");
-  net.token_factors = flag(value, "net", "token_factors");
-  return net;
-}
 
 TextNet text_net_of(const Model& model, int64_t classes) {
   const TextEncoder& encoder = encoder_of_texts(model);
@@ -72,7 +35,7 @@ std::shared_ptr<Model> make_model(const TextNet& net) {
   auto encoder = std::make_shared<TextEncoder>(std::make_shared<Transformer>(net.encoder), options);
   if (net.token_factors) encoder->fix_token_gates(at::ones({TextEncoder::token_blocks, net.encoder.hidden}));
   auto head = std::make_shared<SumHead>(std::vector<int64_t>(static_cast<size_t>(net.classes), 1), net.members);
-  head->add("linear", std::make_shared<DeepHead>(net.head_width(), 0, 0, outputs_for(net.classes), net.members, 0));
+  head->add("linear", std::make_shared<DeepHead>(net.head_width(), 0, 0, net.outputs(), net.members, 0));
   GateOptions none;
   none.unit = UnitKind::none;
   auto model = std::make_shared<Model>(encoder, head, 0, none);

@@ -34,6 +34,7 @@ void TextPredictor::open_run(const fs::path& path) {
 
 void TextPredictor::open_file(const fs::path& path) {
   TextFile file = read_text_model(path);
+  const WeightType weights = file.header.weights;
   model_ = std::move(file.model);
   tokenizer_ = std::move(file.header.tokenizer);
   max_tokens_ = file.header.max_tokens;
@@ -42,7 +43,7 @@ void TextPredictor::open_file(const fs::path& path) {
   delimiter_ = file.header.delimiter;
   calibrator_ = std::move(file.header.calibrator);
   place(*model_, machine_.device, torch::kFloat32);
-  if (file.weights == WeightType::bfloat16 && machine_.device.is_cuda()) {  // a processor is slower that way
+  if (weights == WeightType::bfloat16 && machine_.device.is_cuda()) {  // a processor is slower that way
     dynamic_cast<TextEncoder&>(model_->encoder()).compute_in(torch::kBFloat16);
   }
 }

@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "encode/text/transformer_config.h"
 #include "encoders/text/layer_pass.h"
 #include "encoders/text/linear_map.h"
-#include "encoders/text/transformer_config.h"
 
 namespace l0gm {
 

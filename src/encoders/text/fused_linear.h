@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "encode/text/transformer_config.h"
 #include "encoders/text/linear_map.h"
-#include "encoders/text/transformer_config.h"
 
 namespace l0gm {
 

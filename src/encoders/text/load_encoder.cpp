@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/safetensors.h"
 #include "base/text.h"
+#include "encoders/text/encoder_shape.h"
 #include "l0gm/error.h"
 
 namespace l0gm {

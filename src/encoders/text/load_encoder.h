@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "encoders/text/options.h"
 #include "encoders/text/transformer.h"
 
 namespace l0gm {

@@ -4,13 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "encode/text/transformer_config.h"
 #include "l0gm/options.h"
 
 namespace l0gm {
-
-enum class Pooling { mean, cls };
-template <>
-inline constexpr auto enum_names<Pooling> = std::to_array<std::string_view>({"mean", "cls"});
 
 // The encoder of texts: where its weights come from, what of it is used, how it is trained.
 struct EncoderOptions {

@@ -2,10 +2,10 @@
 
 #include <memory>
 
+#include "encode/text/transformer_config.h"
 #include "encoders/text/layer_pass.h"
 #include "encoders/text/linear_map.h"
 #include "encoders/text/relative_positions.h"
-#include "encoders/text/transformer_config.h"
 
 namespace l0gm {
 

@@ -14,7 +14,7 @@ namespace l0gm {
 namespace {
 
 // Where blocks of positions begin, for fine units.
-constexpr std::array<int64_t, TextEncoder::token_blocks> block_starts = {0, 64, 128, 256};
+constexpr auto& block_starts = token_block_starts;
 
 std::string positions_of_block(int64_t block) {
   const auto next = static_cast<size_t>(block) + 1;

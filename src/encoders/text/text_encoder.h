@@ -35,7 +35,7 @@ class TextEncoder : public Encoder {
   torch::Tensor scaled(const torch::Tensor& features) const;
   void scale_interface(const torch::Tensor& mean, const torch::Tensor& factor);  // [width] each; frozen encoders only
   // Fine units: the gates of token states become fixed factors for good, [token_blocks, width].
-  static constexpr int64_t token_blocks = 4;
+  static constexpr auto token_blocks = static_cast<int64_t>(token_block_starts.size());
   void fix_token_gates(const torch::Tensor& factors);
   const GateSite* token_site() const { return token_site_.get(); }  // nullptr: none, or fixed
   bool has_token_factors() const { return token_factors_.defined(); }

@@ -13,6 +13,7 @@
 #include "data/made/planted_text.h"
 #include "data/text/export.h"
 #include "data/text/source.h"
+#include "encoders/text/encoder_shape.h"
 #include "l0gm/error.h"
 #include "model/text_model.h"
 #include "training/text/frozen_features.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "encode/text/tokenizer.h"
-#include "encoders/text/transformer_config.h"
+#include "encode/text/transformer_config.h"
 #include "training/modality.h"
 
 namespace l0gm {

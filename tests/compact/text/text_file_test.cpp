@@ -54,6 +54,18 @@ std::shared_ptr<Model> drawn_model(const TextNet& net) {
   return model;
 }
 
+// A file with another manifest or other tensors, all hashes right.
+void forge_text(const std::filesystem::path& from, const std::filesystem::path& to,
+                const std::function<void(json&, Tensors&)>& change) {
+  const SafetensorsFile file(from);
+  json manifest = json::parse(file.metadata().at("l0gm"));
+  Tensors tensors = file.tensors();
+  change(manifest, tensors);
+  manifest["tensors_sha256"] = digest_of_tensors(tensors);
+  const std::string text = manifest.dump();
+  write_safetensors(to, tensors, {{"l0gm", text}, {"l0gm_sha256", sha256(text)}});
+}
+
 TEST(TextFile, WhatIsReadIsWhatWasWritten) {
   const TemporaryFolder folder;
   for (const std::string type : {"bert", "distilbert", "roberta", "deberta-v2"}) {
@@ -70,11 +82,11 @@ TEST(TextFile, WhatIsReadIsWhatWasWritten) {
     EXPECT_EQ(header.net.parameters(), parameters);
     EXPECT_EQ(text_net_of(*model, 3).to_json(), header.net.to_json());
     const auto path = folder.path() / "m.l0gm";
-    const int64_t bytes = write_text_model(path, header, *model, WeightType::float32);
+    const int64_t bytes = write_text_model(path, header, *model);
     EXPECT_EQ(bytes, static_cast<int64_t>(std::filesystem::file_size(path)));
     const TextFile file = read_text_model(path);
     EXPECT_EQ(Container::kind_of(path), "text");
-    EXPECT_EQ(file.weights, WeightType::float32);
+    EXPECT_EQ(file.header.weights, WeightType::float32);
     EXPECT_EQ(file.tensors_sha256, Container::read(path).tensors_sha256());
     EXPECT_EQ(file.header.net.to_json(), header.net.to_json());
     EXPECT_EQ(file.header.tokenizer->json(), header.tokenizer->json());
@@ -92,12 +104,13 @@ TEST(TextFile, WhatIsReadIsWhatWasWritten) {
 
 TEST(TextFile, Bfloat16RoundsTheMatricesOfTheEncoder) {
   const TemporaryFolder folder;
-  const TextHeader header = small_text_header();
+  TextHeader header = small_text_header();
+  header.weights = WeightType::bfloat16;
   const auto model = drawn_model(header.net);
   const auto path = folder.path() / "m.l0gm";
-  write_text_model(path, header, *model, WeightType::bfloat16);
+  write_text_model(path, header, *model);
   const TextFile file = read_text_model(path);
-  EXPECT_EQ(file.weights, WeightType::bfloat16);
+  EXPECT_EQ(file.header.weights, WeightType::bfloat16);
   const TensorMap after = tensors_of_text_model(*file.model);
   for (const auto& [name, tensor] : tensors_of_text_model(*model)) {
     const bool rounded = name.starts_with("encoder.") && tensor.dim() == 2;
@@ -106,11 +119,62 @@ TEST(TextFile, Bfloat16RoundsTheMatricesOfTheEncoder) {
   }
 }
 
+// Each number is the nearest of 255 steps of its row; what is not a product's weight or a word's row stays as it is.
+TEST(TextFile, Int8HasAScalePerRow) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
+  for (const std::string type : {"bert", "distilbert", "roberta", "deberta-v2"}) {
+    SCOPED_TRACE(type);
+    TextHeader header = small_text_header(type);
+    header.weights = WeightType::int8;
+    const auto model = drawn_model(header.net);
+    write_text_model(path, header, *model);
+    const TextFile file = read_text_model(path);
+    EXPECT_EQ(file.header.weights, WeightType::int8);
+    const TensorMap after = tensors_of_text_model(*file.model);
+    int64_t rounded = 0;
+    for (const auto& [name, tensor] : tensors_of_text_model(*model)) {
+      const bool is_rounded =
+          name.starts_with("encoder.") && tensor.dim() == 2 && (name.ends_with(".weight") || name.ends_with(".words"));
+      rounded += is_rounded ? 1 : 0;
+      const torch::Tensor step = is_rounded ? tensor.abs().amax(1, true) / 127 : torch::Tensor(at::zeros({1}));
+      EXPECT_TRUE((after.at(name) - tensor).abs().le(step * 0.501).all().item<bool>()) << name;
+      EXPECT_EQ(at::equal(after.at(name), tensor), !is_rounded) << name;
+    }
+    EXPECT_GE(rounded, 5);
+  }
+}
+
+TEST(TextFile, ScalesOfInt8AreChecked) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
+  TextHeader header = small_text_header();
+  header.weights = WeightType::int8;
+  write_text_model(path, header, *drawn_model(header.net));
+  const std::string words = "encoder.transformer.embeddings.words", scales = words + ".scales";
+  const std::vector<float> zeros(200, 0.0F);
+  const std::vector<std::pair<std::string, std::function<void(json&, Tensors&)>>> forgeries = {
+      {"lacks", [&](json&, Tensors& t) { t.erase(scales); }},
+      {"for each row of",
+       [&](json&, Tensors& t) { t[scales].shape[0] -= 1, t[scales].bytes = t[scales].bytes.first(t[scales].bytes.size() - 4); }},
+      {"for each row of", [&](json&, Tensors& t) { t.erase(words); }},
+      {"not above 0",
+       [&](json&, Tensors& t) { t[scales].bytes = {reinterpret_cast<const char*>(zeros.data()), t[scales].bytes.size()}; }},
+      {"numbers, its net has", [&](json&, Tensors& t) { t["head.bias.scales"] = t["head.bias"]; }},
+      {"wanted F32", [](json& m, Tensors&) { m["weights"] = "float32"; }},
+  };
+  for (const auto& [words_of_refusal, change] : forgeries) {
+    forge_text(path, bad, change);
+    const std::string message = message_of<UserError>([&] { read_text_model(bad); });
+    EXPECT_NE(message.find(words_of_refusal), std::string::npos) << words_of_refusal << ": " << message;
+  }
+}
+
 TEST(TextFile, EveryDamageIsRefused) {
   const TemporaryFolder folder;
   const TextHeader header = small_text_header();
   const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
-  write_text_model(path, header, *make_model(header.net), WeightType::float32);
+  write_text_model(path, header, *make_model(header.net));
   const std::string good = read_file(path);
   for (size_t i = 0; i < good.size(); i += 29) {
     std::string bytes = good;
@@ -125,23 +189,11 @@ TEST(TextFile, EveryDamageIsRefused) {
   }
 }
 
-// A file with another manifest or other tensors, all hashes right.
-void forge_text(const std::filesystem::path& from, const std::filesystem::path& to,
-                const std::function<void(json&, Tensors&)>& change) {
-  const SafetensorsFile file(from);
-  json manifest = json::parse(file.metadata().at("l0gm"));
-  Tensors tensors = file.tensors();
-  change(manifest, tensors);
-  manifest["tensors_sha256"] = digest_of_tensors(tensors);
-  const std::string text = manifest.dump();
-  write_safetensors(to, tensors, {{"l0gm", text}, {"l0gm_sha256", sha256(text)}});
-}
-
 TEST(TextFile, ForgedFilesAreRefusedBeforeTheyCostMemory) {
   const TemporaryFolder folder;
   const TextHeader header = small_text_header();
   const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
-  write_text_model(path, header, *drawn_model(header.net), WeightType::float32);
+  write_text_model(path, header, *drawn_model(header.net));
   forge_text(path, bad, [](json&, Tensors&) {});
   EXPECT_NO_THROW(read_text_model(bad));
   std::vector<float> infinite(6, std::numeric_limits<float>::infinity());
@@ -179,7 +231,7 @@ TEST(TextFile, ForgedFilesAreRefusedBeforeTheyCostMemory) {
       {"classes", [](json& m, Tensors&) { m["classes"] = {"a", "a", "b"}; }},
       {"numbers, its net has", [](json& m, Tensors&) { m["classes"] = {"a", "b"}; }},
       {"kind 'graph'", [](json& m, Tensors&) { m["kind"] = "graph"; }},
-      {"'int8'", [](json& m, Tensors&) { m["weights"] = "int8"; }},
+      {"wanted I8", [](json& m, Tensors&) { m["weights"] = "int8"; }},
       {"wanted BF16", [](json& m, Tensors&) { m["weights"] = "bfloat16"; }},
       {"'about'", [](json& m, Tensors&) { m["about"] = 1; }},
       {"absent", [](json& m, Tensors&) { m.erase("net"); }},
@@ -201,7 +253,7 @@ TEST(TextFile, AnyOtherManifestIsRefusedOrHarmless) {
   const TemporaryFolder folder;
   const TextHeader header = small_text_header();
   const auto path = folder.path() / "m.l0gm", bad = folder.path() / "bad.l0gm";
-  write_text_model(path, header, *drawn_model(header.net), WeightType::float32);
+  write_text_model(path, header, *drawn_model(header.net));
   const json manifest = json::parse(SafetensorsFile(path).metadata().at("l0gm"));
   int64_t refused = 0, tried = 0;
   const json places = manifest.flatten();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "encoders/text/encoder_shape.h"
 #include "encoders/text/reference_text.h"
 
 namespace l0gm {

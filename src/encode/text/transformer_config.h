@@ -1,14 +1,23 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "encoders/text/options.h"
+#include "l0gm/options.h"
 
 namespace l0gm {
+
+// The interface of a text: the mean of its tokens' states, or the state of the first.
+enum class Pooling { mean, cls };
+template <>
+inline constexpr auto enum_names<Pooling> = std::to_array<std::string_view>({"mean", "cls"});
+
+// Fine units: the gates of token states are shared by blocks of positions, which begin here.
+inline constexpr std::array<int64_t, 4> token_block_starts = {0, 64, 128, 256};
 
 enum class TransformerFamily { bert, distilbert, roberta, deberta };
 enum class Activation { gelu, gelu_tanh, relu };
@@ -56,14 +65,5 @@ struct TransformerConfig {
 TransformerConfig parse_transformer_config(const nlohmann::json& json, std::string_view where);
 // The same layout, as the reference library reads it.
 nlohmann::json to_json(const TransformerConfig& config);
-
-// How many tokens of a text this encoder reads: encoder.max_tokens (more than it has positions for are a UserError), or 512 at
-// most.
-int64_t longest_input(const TransformerConfig& config, const EncoderOptions& options);
-
-// A small encoder in BERT's shape for texts of at most encoder.max_tokens tokens, or 256.
-TransformerConfig transformer_from_scratch(const EncoderOptions& options, int64_t vocabulary);
-// What the options change in an encoder that was read: its layers, its dropout. Layers that it does not have are a UserError.
-TransformerConfig with_options(TransformerConfig config, const EncoderOptions& options);
 
 }  // namespace l0gm

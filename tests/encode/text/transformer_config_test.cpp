@@ -1,4 +1,4 @@
-#include "encoders/text/transformer_config.h"
+#include "encode/text/transformer_config.h"
 
 #include <gtest/gtest.h>
 
@@ -113,37 +113,6 @@ TEST(TransformerConfig, AbsurdSizesAreRefused) {
   json = deberta();
   json["max_relative_positions"] = 100;
   EXPECT_NE(refusal(json).find("max_relative_positions"), std::string::npos);
-}
-
-TEST(TransformerConfig, OptionsChangeLayersAndDropout) {
-  EncoderOptions options;
-  options.layers = 4;
-  options.dropout = 0.3;
-  const TransformerConfig config = with_options(parse_transformer_config(bert(), "config.json"), options);
-  EXPECT_EQ(config.layers, 4);
-  EXPECT_EQ(config.hidden_dropout, 0.3);
-  EXPECT_EQ(config.attention_dropout, 0.2);
-}
-
-TEST(TransformerConfig, TextsAreCutToThePositions) {
-  Json json = bert();
-  const auto longest = [&](int64_t positions, std::optional<int64_t> asked) {
-    json["max_position_embeddings"] = positions;
-    EncoderOptions options;
-    options.max_tokens = asked;
-    return longest_input(parse_transformer_config(json, "config.json"), options);
-  };
-  EXPECT_EQ(longest(512, {}), 512);
-  EXPECT_EQ(longest(2048, {}), 512);
-  EXPECT_EQ(longest(2048, 1000), 1000);
-  EXPECT_EQ(longest(128, {}), 128);
-  EXPECT_THROW(longest(128, 129), UserError);
-}
-
-TEST(TransformerConfig, FromScratchHeadsMustDivideTheWidth) {
-  EncoderOptions options;
-  options.heads = 3;
-  EXPECT_NE(message_of<UserError>([&] { transformer_from_scratch(options, 100); }).find("heads"), std::string::npos);
 }
 
 }  // namespace

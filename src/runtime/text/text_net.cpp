@@ -1,0 +1,42 @@
+#include "runtime/text/text_net.h"
+
+#include <algorithm>
+
+#include "base/json_checks.h"
+#include "runtime/manifest_net.h"
+
+namespace l0gm {
+
+int64_t TextNet::parameters() const { return encoder.parameters() + members * outputs() * (1 + head_width()); }
+
+int64_t TextNet::numbers() const {
+  const auto blocks = static_cast<int64_t>(token_block_starts.size());
+  return parameters() + (scaled ? 2 * encoder.hidden : 0) + (token_factors ? blocks * encoder.hidden : 0);
+}
+
+nlohmann::json TextNet::to_json() const {
+  return {{"encoder", l0gm::to_json(encoder)},
+          {"pooling", name_of_enum(pooling)},
+          {"members", members},
+          {"selected", selected},
+          {"scaled", scaled},
+          {"token_factors", token_factors}};
+}
+
+TextNet TextNet::from_json(const nlohmann::json& value, int64_t classes) {
+  using namespace json_checks;
+  TextNet net;
+  net.classes = classes;
+  net.encoder = parse_transformer_config(member(value, "net", "encoder"), "net encoder");
+  net.pooling = enumerator<Pooling>(value, "net", "pooling");
+  net.members = count(value, "net", "members", 1, limits::members);
+  net.selected = counts(value, "net", "selected", 0, net.encoder.hidden - 1);
+  if (std::adjacent_find(net.selected.begin(), net.selected.end(), std::greater_equal<>()) != net.selected.end()) {
+    refuse("net", "'selected' does not ascend");
+  }
+  net.scaled = flag(value, "net", "scaled");
+  net.token_factors = flag(value, "net", "token_factors");
+  return net;
+}
+
+}  // namespace l0gm
