@@ -1,0 +1,17 @@
+#include "server/request_rows.h"
+
+namespace l0gm {
+
+ColumnNames::ColumnNames(const Predictor& predictor) : predictor_(predictor) {
+  for (const std::string& name : predictor.columns()) {
+    notations_.push_back(predictor.number_notation(places_.size()));
+    places_.emplace(name, static_cast<int32_t>(places_.size()));
+  }
+}
+
+int32_t ColumnNames::find(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? -1 : found->second;
+}
+
+}  // namespace l0gm
