@@ -99,6 +99,7 @@ void HttpServer::run() {
     for (int i = 0; i < count; ++i) on_event(events[static_cast<size_t>(i)].data.u64, events[static_cast<size_t>(i)].events);
     if (stops_.load() > 0 && !stopping_) start_stopping();
     if (now_ >= next_check_) check_deadlines();
+    handler_.after_round();
     if (stopping_ && (stops_.load() > 1 || now_ >= stop_at_)) break;
   }
 }

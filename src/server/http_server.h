@@ -36,6 +36,7 @@ class HttpHandler {
   virtual std::optional<HttpResponse> before_body(const HttpRequest& request) = 0;
   // The answer, or none: then it follows by HttpServer::reply with this number.
   virtual std::optional<HttpResponse> handle(HttpRequest request, uint64_t connection) = 0;
+  virtual void after_round() = 0;  // all requests that have arrived by now were handled
   virtual void on_stop() = 0;
 };
 

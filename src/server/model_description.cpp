@@ -41,10 +41,16 @@ void describe_numbers(json& input, const json& schema, size_t c, char notation) 
     input["high"] = high;
   }
   input["whole"] = column.value("integral", false);
-  const json& edges = member(field_of(schema, c, {"piecewise"}), "edges");
-  if (!edges.is_array() || edges.empty() || notation == date_notation) return;
-  input["typical"] = edges[edges.size() / 2];  // the bins hold about as many training rows each
-  input["steps"] = edges;
+  if (notation == date_notation) return;
+  const json &edges = member(field_of(schema, c, {"piecewise"}), "edges"),
+             &values = member(field_of(schema, c, {"exact"}), "values");
+  const bool has_edges = edges.is_array() && !edges.empty();
+  if (values.is_array() && !values.empty()) {
+    input["typical"] = values[0];  // the most frequent one
+  } else if (has_edges) {
+    input["typical"] = edges[edges.size() / 2];  // the bins hold about as many training rows each
+  }
+  if (has_edges) input["steps"] = edges;
 }
 
 void describe_categories(json& input, const json& schema, size_t c) {

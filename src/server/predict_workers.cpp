@@ -11,6 +11,7 @@
 namespace l0gm {
 namespace {
 
+constexpr int64_t share_of_budget = 16;     // a batch of more work than this share is not gathered by one worker alone
 constexpr size_t most_looked_through = 64;  // waiting requests, for one of the same model
 
 void clear(InputCounts& counts) {
@@ -49,13 +50,22 @@ PredictWorkers::~PredictWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void PredictWorkers::push(std::unique_ptr<PredictJob> job) {
+void PredictWorkers::push(std::vector<std::unique_ptr<PredictJob>>& jobs) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(job));
+    std::move(jobs.begin(), jobs.end(), std::back_inserter(waiting_));
   }
-  // A worker that waits for further requests of its own model leaves others alone: all must look.
+  // One worker, which wakes another where there is more than a little to do. A worker that waits for further requests of its own
+  // model leaves others alone: then all must look.
   options_.wait.count() == 0 ? arrived_.notify_one() : arrived_.notify_all();
+}
+
+void PredictWorkers::wake_another() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) return;
+  }
+  arrived_.notify_one();
 }
 
 // The next request of this model, or of any; null when none comes until then, and at the end.
@@ -101,6 +111,7 @@ bool PredictWorkers::read(PredictJob& job, Batch& batch) const {
   return false;
 }
 
+// Requests of one model as long as there is room; false at the end.
 bool PredictWorkers::gather(Batch& batch) {
   batch.jobs.clear();
   batch.rows = batch.cost = 0;
@@ -111,21 +122,23 @@ bool PredictWorkers::gather(Batch& batch) {
     if (!read(*job, batch)) return true;
   }
   const auto until = job->arrived + options_.wait;
-  while (true) {
+  bool shared = false;
+  while (job != nullptr) {
     batch.rows += job->rows.rows;
     batch.cost += job->cost;
     batch.jobs.push_back(std::move(job));
     const PredictJob& first = *batch.jobs.front();
+    const int64_t most = budget(first);
+    if (!shared && batch.cost >= most / share_of_budget) shared = true, wake_another();
     do {
-      if (batch.cost >= budget(first)) return true;
-      job = take(first.model.get(), until);
-      if (job == nullptr) return true;
-    } while (!read(*job, batch));
-    if (job->predictor != first.predictor || batch.cost + job->cost > budget(first)) {
+      job = batch.cost < most ? take(first.model.get(), until) : nullptr;
+    } while (job != nullptr && !read(*job, batch));
+    if (job != nullptr && (job->predictor != first.predictor || batch.cost + job->cost > most)) {
       batch.next = std::move(job);
-      return true;
     }
   }
+  wake_another();
+  return true;
 }
 
 void PredictWorkers::answer(const PredictJob& job, HttpResponse response, Batch& batch) const {

@@ -31,14 +31,15 @@ class PredictWorkers {
   using Deliver = std::function<void(std::vector<Reply>)>;
 
   PredictWorkers(BatchOptions options, Deliver deliver);
-  ~PredictWorkers();  // finishes what waits
-  void push(std::unique_ptr<PredictJob> job);
+  ~PredictWorkers();                                          // finishes what waits
+  void push(std::vector<std::unique_ptr<PredictJob>>& jobs);  // takes all of them
 
  private:
   struct Batch;
   void work();
   bool gather(Batch& batch);
   std::unique_ptr<PredictJob> take(const ServedModel* of, ServerClock::time_point until);
+  void wake_another();
   bool read(PredictJob& job, Batch& batch) const;
   int64_t budget(const PredictJob& job) const;
   void predict(Batch& batch) const;

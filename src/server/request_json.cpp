@@ -30,7 +30,7 @@ class JsonRows {
   std::string_view cell(int32_t column);
   std::string_view number(int32_t column);
   void start_row();
-  [[noreturn]] void refuse_absent() const;
+  void refuse_absent() const;
 
   JsonCursor cursor_;
   const ColumnNames& columns_;

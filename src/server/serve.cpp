@@ -151,7 +151,7 @@ void serve(const ServeOptions& options) {
   ModelStore models(sources, metrics);
   std::unique_ptr<PredictWorkers> workers;
   Service service({token, is_loopback(options.host) && token.empty(), options.most_rows}, models, metrics,
-                  [&workers](std::unique_ptr<PredictJob> job) { workers->push(std::move(job)); });
+                  [&workers](Service::Jobs& jobs) { workers->push(jobs); });
   HttpServer server(options.host, options.port, limits_of(options), service, metrics);
   workers = std::make_unique<PredictWorkers>(batches_of(options), [&](std::vector<PredictWorkers::Reply> replies) {
     for (const auto& [connection, response] : replies) metrics.count_answer("predict", response.status);

@@ -120,7 +120,9 @@ void ServerMetrics::count_answer(std::string_view route, int status) {
 
 // Prometheus wants all lines of one name together, behind its help.
 struct ServerMetrics::Writer {
+  const ServerMetrics& metrics;
   std::string out;
+
   void begin(std::string_view name, std::string_view type, std::string_view help) {
     out += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
   }
@@ -133,84 +135,110 @@ struct ServerMetrics::Writer {
     begin(name, type, help);
     line(name, "", value);
   }
-};
-
-std::string ServerMetrics::text() const {
-  Writer writer;
-  writer.single("l0gm_connections", "gauge", "Open connections.", connections.load());
-  writer.single("l0gm_connections_total", "counter", "Connections accepted.", accepted.load());
-  writer.single("l0gm_refused_connections_total", "counter", "Connections refused at the limit.", refused_connections.load());
-  writer.single("l0gm_evicted_connections_total", "counter", "Idle connections closed for new ones at the limit.",
-                evicted_connections.load());
-  writer.single("l0gm_timeouts_total", "counter", "Connections closed because a request or its answer took too long.",
-                timeouts.load());
-  writer.single("l0gm_bad_requests_total", "counter", "Requests that were not HTTP, or beyond a limit.", bad_requests.load());
-  writer.single("process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
-  writer.begin("l0gm_answers_total", "counter", "Answers by route and status.");
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, count] : answers_) {
-      writer.line("l0gm_answers_total", label("route", key.first) + fmt::format(",code=\"{}\"", key.second), count);
+  // write(metrics of a model, its label) for each model.
+  template <class Write>
+  void each(std::string_view name, std::string_view type, std::string_view help, const Write& write) {
+    begin(name, type, help);
+    for (const auto& [model, of] : metrics.models_) {
+      const std::lock_guard lock(of->mutex_);
+      write(*of, label("model", model));
     }
   }
-  // A member function of each model per name, so that lines of one name stay together.
-  const auto each = [&](std::string_view name, std::string_view type, std::string_view help, const auto& write) {
-    writer.begin(name, type, help);
-    for (const auto& [model, metrics] : models_) {
-      const std::lock_guard lock(metrics->mutex_);
-      write(*metrics, label("model", model), name);
-    }
-  };
-  const auto by_column = [&](std::string_view name, std::string_view help, auto number) {
-    each(name, "counter", help, [&](const ModelMetrics& m, const std::string& model, std::string_view of) {
-      for (const auto& [column, counts] : m.columns_) writer.line(of, model + ',' + label("column", column), number(counts));
+  // A line per model with number(metrics).
+  template <class Number>
+  void by_model(std::string_view name, std::string_view type, std::string_view help, const Number& number) {
+    each(name, type, help, [&](const ModelMetrics& m, const std::string& model) { line(name, model, number(m)); });
+  }
+  // A line per model and column with number(of the column); negative: none.
+  template <class Number>
+  void by_column(std::string_view name, std::string_view type, std::string_view help, const Number& number) {
+    each(name, type, help, [&](const ModelMetrics& m, const std::string& model) {
+      for (const auto& [column, of] : m.columns_) {
+        if (number(of) >= 0) line(name, model + ',' + label("column", column), number(of));
+      }
     });
-  };
-  each("l0gm_requests_total", "counter", "Requests for predictions, by status.",
-       [&](const auto& m, const auto& model, auto name) {
-         for (const auto& [status, count] : m.requests_) writer.line(name, model + fmt::format(",code=\"{}\"", status), count);
-       });
-  each("l0gm_rows_total", "counter", "Rows predicted.",
-       [&](const auto& m, const auto& model, auto name) { writer.line(name, model, m.rows_); });
-  each("l0gm_request_seconds", "histogram", "Seconds from the last byte of a request to its answer.",
-       [&](const auto& m, const auto& model, auto name) { m.seconds.write(writer.out, name, model); });
-  each("l0gm_batch_rows", "histogram", "Rows that were predicted together.",
-       [&](const auto& m, const auto& model, auto name) { m.batch_rows.write(writer.out, name, model); });
-  by_column("l0gm_unseen_total", "Cells with a category that training did not see.", [](const auto& c) { return c.unseen; });
-  by_column("l0gm_unreadable_total", "Cells of a numeric column that are no numbers.",
-            [](const auto& c) { return c.unreadable; });
-  by_column("l0gm_missing_total", "Cells that are missing.", [](const auto& c) { return c.missing; });
-  each("l0gm_training_missing_share", "gauge", "Share of training rows in which the column is missing.",
-       [&](const auto& m, const auto& model, auto name) {
-         for (const auto& [column, counts] : m.columns_) {
-           if (counts.training_missing >= 0) writer.line(name, model + ',' + label("column", column), counts.training_missing);
-         }
-       });
-  each("l0gm_score_sum", "counter", "Sum of a class's probabilities; its rate over that of l0gm_rows_total is the mean score.",
-       [&](const auto& m, const auto& model, auto name) {
-         for (const auto& [class_name, of] : m.classes_) writer.line(name, model + ',' + label("class", class_name), of.sum);
-       });
-  each("l0gm_mean_score", "gauge", "Mean probability of a class since the start.",
-       [&](const auto& m, const auto& model, auto name) {
-         for (const auto& [class_name, of] : m.classes_) {
-           if (m.rows_ > 0) writer.line(name, model + ',' + label("class", class_name), of.sum / static_cast<double>(m.rows_));
-         }
-       });
-  each("l0gm_training_share", "gauge", "Share of a class among training rows.", [&](const auto& m, const auto& model, auto name) {
-    for (const auto& [class_name, of] : m.classes_) {
-      if (of.training_share >= 0) writer.line(name, model + ',' + label("class", class_name), of.training_share);
+  }
+  // A line per model and class with number(of the class, rows of the model); negative: none.
+  template <class Number>
+  void by_class(std::string_view name, std::string_view type, std::string_view help, const Number& number) {
+    each(name, type, help, [&](const ModelMetrics& m, const std::string& model) {
+      for (const auto& [class_name, of] : m.classes_) {
+        if (number(of, m.rows_) >= 0) line(name, model + ',' + label("class", class_name), number(of, m.rows_));
+      }
+    });
+  }
+  void server();
+  void requests();
+  void inputs();
+  void models();
+};
+
+void ServerMetrics::Writer::server() {
+  single("l0gm_connections", "gauge", "Open connections.", metrics.connections.load());
+  single("l0gm_connections_total", "counter", "Connections accepted.", metrics.accepted.load());
+  single("l0gm_refused_connections_total", "counter", "Connections refused at the limit.", metrics.refused_connections.load());
+  single("l0gm_evicted_connections_total", "counter", "Idle connections closed for new ones at the limit.",
+         metrics.evicted_connections.load());
+  single("l0gm_timeouts_total", "counter", "Connections closed because a request or its answer took too long.",
+         metrics.timeouts.load());
+  single("l0gm_bad_requests_total", "counter", "Requests that were not HTTP, or beyond a limit.", metrics.bad_requests.load());
+  single("process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
+  begin("l0gm_answers_total", "counter", "Answers by route and status.");
+  const std::lock_guard lock(metrics.mutex_);
+  for (const auto& [key, count] : metrics.answers_) {
+    line("l0gm_answers_total", label("route", key.first) + fmt::format(",code=\"{}\"", key.second), count);
+  }
+}
+
+void ServerMetrics::Writer::requests() {
+  each("l0gm_requests_total", "counter", "Requests for predictions, by status.", [&](const auto& m, const std::string& model) {
+    for (const auto& [status, count] : m.requests_) {
+      line("l0gm_requests_total", model + fmt::format(",code=\"{}\"", status), count);
     }
   });
+  by_model("l0gm_rows_total", "counter", "Rows predicted.", [](const auto& m) { return m.rows_; });
+  each("l0gm_request_seconds", "histogram", "Seconds from the last byte of a request to its answer.",
+       [&](const auto& m, const std::string& model) { m.seconds.write(out, "l0gm_request_seconds", model); });
+  each("l0gm_batch_rows", "histogram", "Rows that were predicted together.",
+       [&](const auto& m, const std::string& model) { m.batch_rows.write(out, "l0gm_batch_rows", model); });
+}
+
+void ServerMetrics::Writer::inputs() {
+  by_column("l0gm_unseen_total", "counter", "Cells with a category that training did not see.",
+            [](const auto& column) { return column.unseen; });
+  by_column("l0gm_unreadable_total", "counter", "Cells of a numeric column that are no numbers.",
+            [](const auto& column) { return column.unreadable; });
+  by_column("l0gm_missing_total", "counter", "Cells that are missing.", [](const auto& column) { return column.missing; });
+  by_column("l0gm_training_missing_share", "gauge", "Share of training rows in which the column is missing.",
+            [](const auto& column) { return column.training_missing; });
+  by_class("l0gm_score_sum", "counter",
+           "Sum of a class's probabilities; its rate over that of l0gm_rows_total is the mean score.",
+           [](const auto& of, int64_t) { return of.sum; });
+  by_class("l0gm_mean_score", "gauge", "Mean probability of a class since the start.",
+           [](const auto& of, int64_t rows) { return rows > 0 ? of.sum / static_cast<double>(rows) : -1; });
+  by_class("l0gm_training_share", "gauge", "Share of a class among training rows.",
+           [](const auto& of, int64_t) { return of.training_share; });
+}
+
+void ServerMetrics::Writer::models() {
   each("l0gm_model_info", "gauge", "The file that is served: its version.",
-       [&](const auto& m, const auto& model, auto name) { writer.line(name, model + ',' + label("version", m.version_), 1); });
-  each("l0gm_model_loaded_seconds", "gauge", "When the file was read, in seconds since 1970.",
-       [&](const auto& m, const auto& model, auto name) { writer.line(name, model, fmt::format("{:.3f}", m.loaded_at_)); });
-  each("l0gm_reloads_total", "counter", "Changed files that are served now.",
-       [&](const auto& m, const auto& model, auto name) { writer.line(name, model, m.reloads_); });
-  each("l0gm_refused_reloads_total", "counter", "Changed files that were refused; the model before goes on serving.",
-       [&](const auto& m, const auto& model, auto name) { writer.line(name, model, m.refused_reloads_); });
-  each("l0gm_reload_refused", "gauge", "1 while the file that lies there is refused and the model before goes on serving.",
-       [&](const auto& m, const auto& model, auto name) { writer.line(name, model, m.refusal_.empty() ? 0 : 1); });
+       [&](const auto& m, const std::string& model) { line("l0gm_model_info", model + ',' + label("version", m.version_), 1); });
+  by_model("l0gm_model_loaded_seconds", "gauge", "When the file was read, in seconds since 1970.",
+           [](const auto& m) { return fmt::format("{:.3f}", m.loaded_at_); });
+  by_model("l0gm_reloads_total", "counter", "Changed files that took the place of the one before.",
+           [](const auto& m) { return m.reloads_; });
+  by_model("l0gm_refused_reloads_total", "counter", "Changed files that were refused; the model before goes on serving.",
+           [](const auto& m) { return m.refused_reloads_; });
+  by_model("l0gm_reload_refused", "gauge", "1 while the file that lies there is refused and the model before goes on serving.",
+           [](const auto& m) { return m.refusal_.empty() ? 0 : 1; });
+}
+
+std::string ServerMetrics::text() const {
+  Writer writer{*this, {}};
+  writer.server();
+  writer.requests();
+  writer.inputs();
+  writer.models();
   return std::move(writer.out);
 }
 

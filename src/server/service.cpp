@@ -141,7 +141,7 @@ std::optional<HttpResponse> Service::handle(HttpRequest request, uint64_t connec
   std::optional<HttpResponse> response = refusal(request, route);
   if (!response && route->post) {
     try {
-      push_(make_job(request, *route, connection));
+      jobs_.push_back(make_job(request, *route, connection));
       return std::nullopt;
     } catch (const RequestError& error) {
       response = error_response(error.status(), error.what());
@@ -151,6 +151,11 @@ std::optional<HttpResponse> Service::handle(HttpRequest request, uint64_t connec
   if (!response) response = get(*route);
   metrics_.count_answer(route ? route->name : "none", response->status);
   return response;
+}
+
+void Service::after_round() {
+  if (!jobs_.empty()) push_(jobs_);
+  jobs_.clear();
 }
 
 std::unique_ptr<PredictJob> Service::make_job(HttpRequest& request, const Route& route, uint64_t connection) const {

@@ -21,11 +21,13 @@ struct ServiceOptions {
 // The addresses of the server and what each does.
 class Service : public HttpHandler {
  public:
-  using Push = std::function<void(std::unique_ptr<PredictJob>)>;
+  using Jobs = std::vector<std::unique_ptr<PredictJob>>;
+  using Push = std::function<void(Jobs&)>;  // takes all of them
   Service(ServiceOptions options, const ModelStore& models, ServerMetrics& metrics, Push push);
 
   std::optional<HttpResponse> before_body(const HttpRequest& request) override;
   std::optional<HttpResponse> handle(HttpRequest request, uint64_t connection) override;
+  void after_round() override;
   void on_stop() override { ready_ = false; }
 
  private:
@@ -45,6 +47,7 @@ class Service : public HttpHandler {
   const ModelStore& models_;
   ServerMetrics& metrics_;
   Push push_;
+  Jobs jobs_;  // of this round
   std::string page_headers_;
   bool ready_ = true;
 };
