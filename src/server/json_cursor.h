@@ -18,6 +18,7 @@ class JsonCursor {
   void open(char bracket);
   bool next(char closing);  // inside brackets: whether another member follows; consumes the comma, or the closing bracket
   std::string_view key();   // of a member, with its colon
+  bool take(std::string_view spelled);  // whether exactly this comes next; then it is passed over
   std::string_view text();
   std::string_view number();  // as it is spelled
   bool boolean();

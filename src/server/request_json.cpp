@@ -13,6 +13,8 @@
 namespace l0gm {
 namespace {
 
+constexpr size_t most_told = 32;  // keys that are remembered for a message
+
 class JsonRows {
  public:
   JsonRows(std::string& body, const ColumnNames& columns, int64_t most_rows, RequestRows& rows)
@@ -26,7 +28,7 @@ class JsonRows {
   void read_texts();
   void read_object();
   void read_array();
-  int32_t column_of(std::string_view key, size_t place);
+  int32_t next_column(size_t place);
   std::string_view cell(int32_t column);
   std::string_view number(int32_t column);
   void start_row();
@@ -39,10 +41,10 @@ class JsonRows {
   RequestRows& rows_;
   std::vector<int32_t> layout_;  // rows that are arrays: of each value its column; -1: not read
   bool has_columns_ = false, has_rows_ = false, has_texts_ = false;
-  char* put_off_ = nullptr;              // rows that are arrays before their columns were named
-  std::vector<int32_t> key_order_;       // columns of the keys of the last object, which the next one is likely to have as well
-  std::vector<std::string> unread_key_;  // beside it: the key where no column is read
-  std::vector<int64_t> last_row_;        // per column: the last row that has it, counted from 1
+  char* put_off_ = nullptr;               // rows that are arrays before their columns were named
+  std::vector<int32_t> key_order_;        // columns of the keys of the last object, which the next one is likely to have as well
+  std::vector<std::string> unread_keys_;  // some, for messages
+  std::vector<int64_t> last_row_;         // per column: the last row that has it, counted from 1
 };
 
 void JsonRows::read() {
@@ -136,19 +138,18 @@ void JsonRows::read_rows() {
   }
 }
 
-int32_t JsonRows::column_of(std::string_view key, size_t place) {
-  if (place < key_order_.size()) {
-    const int32_t likely = key_order_[place];
-    if (key == (likely < 0 ? unread_key_[place] : columns_.predictor().columns()[static_cast<size_t>(likely)])) return likely;
-  }
+// The column of the next key; -1: one that the model does not read.
+int32_t JsonRows::next_column(size_t place) {
+  const int32_t likely = place < key_order_.size() ? key_order_[place] : -1;
+  if (likely >= 0 && cursor_.take(columns_.key(static_cast<size_t>(likely)))) return likely;
+  const std::string_view key = cursor_.key();
   const int32_t column = columns_.find(key);
   constexpr size_t most_remembered = 4096;
   if (place < most_remembered) {
     key_order_.resize(std::max(key_order_.size(), place + 1), -1);
-    unread_key_.resize(key_order_.size());
     key_order_[place] = column;
-    if (column < 0) unread_key_[place] = key;
   }
+  if (column < 0 && unread_keys_.size() < most_told) unread_keys_.emplace_back(key);
   return column;
 }
 
@@ -157,14 +158,16 @@ void JsonRows::read_object() {
   size_t place = 0, found = 0;
   cursor_.open('{');
   while (cursor_.next('}')) {
-    const std::string_view key = cursor_.key();
-    const int32_t column = column_of(key, place++);
+    const int32_t column = next_column(place++);
     if (column < 0) {
       cursor_.skip();
       continue;
     }
     int64_t& last = last_row_[static_cast<size_t>(column)];
-    if (last == rows_.rows) cursor_.refuse(fmt::format("row {} has the key '{}' twice", rows_.rows - 1, key));
+    if (last == rows_.rows) {
+      const std::string& key = columns_.predictor().columns()[static_cast<size_t>(column)];
+      cursor_.refuse(fmt::format("row {}, counted from 0, has the key '{}' twice", rows_.rows - 1, key));
+    }
     last = rows_.rows;
     ++found;
     row[column] = cell(column);
@@ -173,15 +176,11 @@ void JsonRows::read_object() {
 }
 
 void JsonRows::refuse_absent() const {
-  std::vector<std::string> keys;
-  for (size_t i = 0; i < key_order_.size(); ++i) {
-    if (key_order_[i] < 0) keys.push_back(unread_key_[i]);
-  }
   for (size_t c = 0; c < last_row_.size(); ++c) {
     if (last_row_[c] == rows_.rows) continue;
     const std::string& name = columns_.predictor().columns()[c];
     cursor_.refuse(fmt::format("row {}, counted from 0, has no '{}', which the model reads; null where the value is missing.{}",
-                               rows_.rows - 1, name, did_you_mean(name, keys)));
+                               rows_.rows - 1, name, did_you_mean(name, unread_keys_)));
   }
 }
 

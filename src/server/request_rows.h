@@ -17,14 +17,16 @@ class ColumnNames {
  public:
   explicit ColumnNames(const Predictor& predictor);  // which must outlive it
   const Predictor& predictor() const { return predictor_; }
-  size_t size() const { return predictor_.columns().size(); }
+  size_t size() const { return notations_.size(); }
   int32_t find(std::string_view name) const;  // -1: there is none
   char notation(size_t column) const { return notations_[column]; }
+  const std::string& key(size_t column) const { return keys_[column]; }  // as clients write it in JSON, with quotes and colon
 
  private:
   const Predictor& predictor_;
   std::unordered_map<std::string_view, int32_t> places_;
   std::vector<char> notations_;
+  std::vector<std::string> keys_;
 };
 
 struct RequestRows {
