@@ -28,7 +28,7 @@ TEST(ServedModel, GivesBothProbabilities) {
   EXPECT_TRUE(calibrated.is_calibrated());
   std::vector<float> p(2), q(2);
   InputCounts counts = raw.empty_counts();
-  const auto cells = flat({sample_rows()[0]});
+  const std::vector<std::string_view> cells(sample_rows()[0].begin(), sample_rows()[0].end());
   model->predict(raw, {cells, 1}, p, counts);
   model->predict(calibrated, {cells, 1}, q, counts);
   const double logit = std::log(p[1] / p[0]), scaled = std::log(q[1] / q[0]);
