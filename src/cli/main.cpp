@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
   add_predict(app, common);
   add_bench(app, common);
   add_export(app, common);
+  add_serve(app, common);
   add_data(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "runtime/model_state.h"
@@ -15,15 +16,19 @@ class FilePredictor : public Predictor {
   FilePredictor(const std::filesystem::path& path, std::optional<bool> calibrated);
   FilePredictor(CompactFile file, std::optional<bool> calibrated);  // of a file that was read already
 
-  const std::vector<std::string>& columns() const override { return state_.columns(); }
-  const std::vector<std::string>& classes() const override { return state_.classes(); }
+  const std::vector<std::string>& columns() const override { return state_->columns(); }
+  const std::vector<std::string>& classes() const override { return state_->classes(); }
   bool concurrent() const override { return true; }
-  char delimiter() const override { return state_.delimiter(); }
-  bool is_calibrated() const override { return state_.is_calibrated(); }
+  char delimiter() const override { return state_->delimiter(); }
+  bool is_calibrated() const override { return calibrated_; }
+  std::unique_ptr<Predictor> with_calibration(bool calibrated) const override;
+  char number_notation(size_t column) const override { return state_->schema().columns[column].notation; }
   void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override;
 
  private:
-  ModelState state_;
+  FilePredictor(std::shared_ptr<const ModelState> state, bool calibrated);
+  std::shared_ptr<const ModelState> state_;  // shared by the predictors with and without the calibrator
+  bool calibrated_;
 };
 
 }  // namespace l0gm

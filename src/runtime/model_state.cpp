@@ -132,7 +132,7 @@ void ModelState::encode(const CCellRows& rows, int64_t row, int32_t* codes, floa
 }
 
 template <class Rows>
-void ModelState::predict_range(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts,
+void ModelState::predict_range(const Rows& rows, int64_t begin, int64_t end, Output output, RowEncoder::Counts* counts,
                                std::byte* memory) const {
   auto* const codes = reinterpret_cast<int32_t*>(memory);
   auto* const slopes = reinterpret_cast<float*>(memory + memory_layout_.slopes);
@@ -144,18 +144,18 @@ void ModelState::predict_range(const Rows& rows, int64_t begin, int64_t end, flo
       encode(rows, first + i, codes + i * code_slots_, slopes + i * slope_slots_, counts, memory);
     program_.logits(codes, code_slots_, slopes, slope_slots_, count, logits, memory + memory_layout_.program);
     for (int64_t i = 0; i < count; ++i) {
-      finish_row(logits + i * logits_, program_.net().members, program_.net().outputs, calibrated_ ? &calibrator_ : nullptr,
-                 {row, static_cast<size_t>(class_count_)}, probabilities + (first + i) * class_count_);
+      finish_row(logits + i * logits_, program_.net().members, program_.net().outputs, output.calibrated ? &calibrator_ : nullptr,
+                 {row, static_cast<size_t>(class_count_)}, output.probabilities + (first + i) * class_count_);
     }
   }
 }
 
 // A function of its own, so that only the calls that need it have such a large stack frame.
 template <class Rows>
-[[gnu::noinline]] void ModelState::predict_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities,
+[[gnu::noinline]] void ModelState::predict_on_stack(const Rows& rows, int64_t begin, int64_t end, Output output,
                                                     RowEncoder::Counts* counts) const {
   alignas(64) std::byte memory[stack_bytes];
-  predict_range(rows, begin, end, probabilities, counts, memory);
+  predict_range(rows, begin, end, output, counts, memory);
 }
 
 void ModelState::add_up(const RowEncoder::Counts& part, RowEncoder::Counts& sum) const {
@@ -167,7 +167,7 @@ void ModelState::add_up(const RowEncoder::Counts& part, RowEncoder::Counts& sum)
 }
 
 template <class Rows>
-void ModelState::predict_in_parallel(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const {
+void ModelState::predict_in_parallel(const Rows& rows, int64_t count, Output output, RowEncoder::Counts* counts) const {
   std::atomic<int64_t> next{0};
   std::mutex adding;
   const auto share = [&] {
@@ -177,7 +177,7 @@ void ModelState::predict_in_parallel(const Rows& rows, int64_t count, float* pro
     while (true) {
       const int64_t begin = next.fetch_add(rows_at_once, std::memory_order_relaxed);
       if (begin >= count) break;
-      predict_range(rows, begin, std::min(begin + rows_at_once, count), probabilities, own, workspace.memory());
+      predict_range(rows, begin, std::min(begin + rows_at_once, count), output, own, workspace.memory());
     }
     if (own == nullptr) return;
     const std::lock_guard lock(adding);
@@ -187,11 +187,13 @@ void ModelState::predict_in_parallel(const Rows& rows, int64_t count, float* pro
 }
 
 template <class Rows>
-void ModelState::predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const {
-  if (threads_ != nullptr && count >= rows_for_threads) return predict_in_parallel(rows, count, probabilities, counts);
-  if (memory_layout_.bytes <= stack_bytes) return predict_on_stack(rows, 0, count, probabilities, counts);
+void ModelState::predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts,
+                         bool calibrated) const {
+  const Output output{probabilities, calibrated};
+  if (threads_ != nullptr && count >= rows_for_threads) return predict_in_parallel(rows, count, output, counts);
+  if (memory_layout_.bytes <= stack_bytes) return predict_on_stack(rows, 0, count, output, counts);
   const WorkspaceLease workspace(*this);
-  predict_range(rows, 0, count, probabilities, counts, workspace.memory());
+  predict_range(rows, 0, count, output, counts, workspace.memory());
 }
 
 template <class Rows>
@@ -205,8 +207,8 @@ void ModelState::predict(const Rows& rows, int64_t count, float* probabilities, 
   });
 }
 
-template void ModelState::predict(const CellRows&, int64_t, float*, RowEncoder::Counts*) const;
-template void ModelState::predict(const NumberRows&, int64_t, float*, RowEncoder::Counts*) const;
+template void ModelState::predict(const CellRows&, int64_t, float*, RowEncoder::Counts*, bool) const;
+template void ModelState::predict(const NumberRows&, int64_t, float*, RowEncoder::Counts*, bool) const;
 template void ModelState::predict(const CCellRows&, int64_t, float*, int64_t*) const;
 template void ModelState::predict(const NumberRows&, int64_t, float*, int64_t*) const;
 

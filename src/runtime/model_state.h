@@ -55,16 +55,25 @@ class ModelState {
   size_t memory_bytes() const;
   bool is_numeric(size_t column) const;  // UserError if there is no such column
   int32_t code(size_t column, std::string_view text) const;
-  bool is_calibrated() const { return calibrated_; }
+  bool is_calibrated() const { return calibrated_; }  // unless a call asks for the other
+  bool has_calibrator() const { return calibrator_.is_used(true); }
 
   // probabilities: count x classes. Counts are added to.
   template <class Rows>
-  void predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
+  void predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts, bool calibrated) const;
+  template <class Rows>
+  void predict(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const {
+    predict(rows, count, probabilities, counts, calibrated_);
+  }
   // The same with counts as one array: unseen, unreadable, missing, each per column.
   template <class Rows>
   void predict(const Rows& rows, int64_t count, float* probabilities, int64_t* counts) const;
 
  private:
+  struct Output {  // of a call
+    float* probabilities;
+    bool calibrated;
+  };
   struct Workspace;  // working memory of one thread
   class WorkspaceLease;
   struct MemoryLayout {  // where the parts of a workspace begin, in bytes; the codes come first
@@ -74,12 +83,12 @@ class ModelState {
   static MemoryLayout memory_layout_of(const Schema& schema, const TableProgram& program);
   void make_workspaces(int threads);
   template <class Rows>
-  void predict_range(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts,
+  void predict_range(const Rows& rows, int64_t begin, int64_t end, Output output, RowEncoder::Counts* counts,
                      std::byte* memory) const;
   template <class Rows>
-  void predict_on_stack(const Rows& rows, int64_t begin, int64_t end, float* probabilities, RowEncoder::Counts* counts) const;
+  void predict_on_stack(const Rows& rows, int64_t begin, int64_t end, Output output, RowEncoder::Counts* counts) const;
   template <class Rows>
-  void predict_in_parallel(const Rows& rows, int64_t count, float* probabilities, RowEncoder::Counts* counts) const;
+  void predict_in_parallel(const Rows& rows, int64_t count, Output output, RowEncoder::Counts* counts) const;
   void encode(const CellRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,
               std::byte* memory) const;
   void encode(const NumberRows& rows, int64_t row, int32_t* codes, float* slopes, RowEncoder::Counts* counts,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,16 @@ class Predictor {
   virtual bool reads_texts() const { return false; }        // its one column is free text, of any bytes and length
   // All rows that can be asked for, where the model knows them; none: rows come from the caller.
   virtual std::vector<std::string> known_rows() const { return {}; }
+  // The same model with its stored calibrator applied, or without; shares its weights. None: it has no calibrator to apply, or
+  // cannot tell the two apart.
+  virtual std::unique_ptr<Predictor> with_calibration(bool /*calibrated*/) const { return nullptr; }
+  // Work of one row, for callers that gather rows into batches of bounded work: 1, or of a text about its number of tokens.
+  virtual int64_t row_cost(std::span<const std::string_view> cells) const {
+    constexpr size_t bytes_per_token = 4;
+    return reads_texts() && !cells.empty() ? static_cast<int64_t>(cells[0].size() / bytes_per_token) + 2 : 1;
+  }
+  // How numbers of this column are written (encode/table/number_text.h), for callers that have numbers and not texts.
+  virtual char number_notation(size_t /*column*/) const { return 0; }
   // probabilities: rows x classes. Adds to counts (empty_counts).
   virtual void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const = 0;
 

@@ -1,0 +1,373 @@
+#include "server/http_server.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "l0gm/error.h"
+#include "server/listen.h"
+
+namespace l0gm {
+namespace {
+
+constexpr size_t read_bytes = 64 << 10;
+constexpr auto check_every = std::chrono::milliseconds(100);
+constexpr auto closing_time = std::chrono::seconds(2);
+constexpr int events_at_once = 256;
+// What epoll reports is known by a number. A connection's has its descriptor in its last bits.
+constexpr uint64_t listener_id = 1, wake_id = 2;
+constexpr int descriptor_bits = 24;
+constexpr std::string_view full =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+
+void add_one(std::atomic<int64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+void send_at_once(int descriptor, std::string_view text) {
+  [[maybe_unused]] const auto sent = ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+HttpServer::HttpServer(const std::string& host, int port, HttpLimits limits, HttpHandler& handler, ServerMetrics& metrics)
+    : limits_(limits), handler_(handler), metrics_(metrics), read_buffer_(read_bytes, '\0') {
+  raise_descriptor_limit(limits.connections);
+  listener_ = listen_on(host, port, port_);
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (epoll_ < 0 || wake_ < 0) throw UserError(fmt::format("the system gives no epoll: {}", std::strerror(errno)));
+  watch(listener_, listener_id, EPOLLIN, true);
+  watch(wake_, wake_id, EPOLLIN, true);
+}
+
+HttpServer::~HttpServer() {
+  for (const auto& connection : connections_) {
+    if (connection != nullptr) ::close(connection->descriptor);
+  }
+  for (const int descriptor : {listener_, epoll_, wake_}) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+}
+
+void HttpServer::watch(int descriptor, uint64_t id, uint32_t events, bool add) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  epoll_ctl(epoll_, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
+}
+
+void HttpServer::wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+}
+
+void HttpServer::stop() {
+  stops_.fetch_add(1);
+  wake();
+}
+
+void HttpServer::reply(std::vector<std::pair<uint64_t, HttpResponse>> replies) {
+  {
+    const std::lock_guard lock(replies_mutex_);
+    const bool first = replies_.empty();
+    std::move(replies.begin(), replies.end(), std::back_inserter(replies_));
+    if (!first) return;  // whoever came first wakes the server
+  }
+  wake();
+}
+
+void HttpServer::run() {
+  std::array<epoll_event, events_at_once> events;
+  next_check_ = Clock::now() + check_every;
+  while (!(stopping_ && open_ == 0)) {
+    const int timeout = open_ > 0 || stopping_ || !accepts_ ? static_cast<int>(check_every.count()) : -1;
+    const int count = epoll_wait(epoll_, events.data(), events_at_once, timeout);
+    if (count < 0 && errno != EINTR) throw std::runtime_error(fmt::format("epoll_wait: {}", std::strerror(errno)));
+    now_ = Clock::now();
+    update_date();
+    for (int i = 0; i < count; ++i) on_event(events[static_cast<size_t>(i)].data.u64, events[static_cast<size_t>(i)].events);
+    if (stops_.load() > 0 && !stopping_) start_stopping();
+    if (now_ >= next_check_) check_deadlines();
+    handler_.after_round();
+    if (stopping_ && (stops_.load() > 1 || now_ >= stop_at_)) break;
+  }
+}
+
+void HttpServer::update_date() {
+  const std::time_t second = std::time(nullptr);
+  if (second == date_second_) return;
+  date_second_ = second;
+  std::tm parts{};
+  gmtime_r(&second, &parts);
+  char text[64];
+  date_.assign(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts));
+}
+
+Connection* HttpServer::find(uint64_t id) {
+  const auto at = static_cast<size_t>(id & ((uint64_t{1} << descriptor_bits) - 1));
+  if (at >= connections_.size() || connections_[at] == nullptr || connections_[at]->id != id) return nullptr;
+  return connections_[at].get();
+}
+
+void HttpServer::on_event(uint64_t id, uint32_t events) {
+  if (id == listener_id) return accept_all();
+  if (id == wake_id) {
+    uint64_t count = 0;
+    [[maybe_unused]] const auto taken = ::read(wake_, &count, sizeof count);
+    return deliver_replies();
+  }
+  Connection* const connection = find(id);
+  if (connection == nullptr) return;  // closed by an earlier event of this round
+  if ((events & EPOLLERR) != 0 || (events & (EPOLLIN | EPOLLHUP)) == EPOLLHUP) return close(*connection);
+  if ((events & EPOLLOUT) != 0) {
+    after_sending(*connection, connection->send_rest());
+    return read_on(id);
+  }
+  if ((events & EPOLLIN) != 0) on_readable(*connection);
+}
+
+// Connections: who comes and who goes.
+
+void HttpServer::accept_all() {
+  while (true) {
+    const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (descriptor >= 0) {
+      add_connection(descriptor);
+    } else if (errno != EMFILE && errno != ENFILE) {
+      return;
+    } else if (!make_room()) {  // no descriptor is left, and who waits would wake us again at once
+      accepts_ = false;
+      return watch(listener_, listener_id, 0, false);
+    }
+  }
+}
+
+void HttpServer::add_connection(int descriptor) {
+  add_one(metrics_.accepted);
+  if (descriptor >> descriptor_bits != 0 || (open_ >= limits_.connections && !make_room())) {
+    add_one(metrics_.refused_connections);
+    send_at_once(descriptor, full);
+    ::close(descriptor);
+    return;
+  }
+  const int on = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const auto at = static_cast<size_t>(descriptor);
+  if (at >= connections_.size()) connections_.resize(at + 1);
+  const uint64_t id = next_id_++ << descriptor_bits | static_cast<uint64_t>(descriptor);
+  connections_[at] = std::make_unique<Connection>(descriptor, id, limits_.head_bytes, limits_.body_bytes);
+  connections_[at]->deadline = now_ + limits_.idle;
+  connections_[at]->last_used = now_;
+  connections_[at]->interest = EPOLLIN;
+  watch(descriptor, id, EPOLLIN, true);
+  metrics_.connections.store(++open_, std::memory_order_relaxed);
+}
+
+// At the limit, the connection that has been idle longest goes: silent clients must not keep others out.
+bool HttpServer::make_room() {
+  Connection* oldest = nullptr;
+  for (const auto& connection : connections_) {
+    if (connection == nullptr || !connection->is_idle()) continue;
+    if (oldest == nullptr || connection->last_used < oldest->last_used) oldest = connection.get();
+  }
+  if (oldest == nullptr) return false;
+  add_one(metrics_.evicted_connections);
+  close(*oldest);
+  return true;
+}
+
+void HttpServer::set_interest(Connection& connection, uint32_t events) {
+  if (connection.interest == events) return;
+  connection.interest = events;
+  watch(connection.descriptor, connection.id, events, false);
+}
+
+void HttpServer::close(Connection& connection) {
+  held_bytes_ -= connection.held;
+  const int descriptor = connection.descriptor;
+  ::close(descriptor);  // leaves epoll as well
+  connections_[static_cast<size_t>(descriptor)].reset();
+  metrics_.connections.store(--open_, std::memory_order_relaxed);
+}
+
+void HttpServer::check_deadlines() {
+  next_check_ = now_ + check_every;
+  if (!accepts_ && !stopping_) {
+    accepts_ = true;
+    watch(listener_, listener_id, EPOLLIN, false);
+  }
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    Connection* const connection = connections_[i].get();
+    if (connection == nullptr || connection->deadline > now_) continue;
+    if (connection->state == Connection::State::receiving && connection->reader.started()) {
+      add_one(metrics_.timeouts);
+      refuse(*connection, error_response(408, fmt::format("the request did not arrive within {} s",
+                                                          std::chrono::duration<double>(limits_.request).count())));
+    } else {
+      if (connection->state == Connection::State::sending) add_one(metrics_.timeouts);
+      close(*connection);
+    }
+  }
+}
+
+// Nobody new; clients that have begun a request get their answer, the others are let go.
+void HttpServer::start_stopping() {
+  accept_all();  // who waits to be accepted was promised a connection by the system
+  stopping_ = true;
+  stop_at_ = now_ + limits_.grace;
+  handler_.on_stop();
+  ::close(std::exchange(listener_, -1));
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    if (connections_[i] == nullptr || !connections_[i]->is_idle()) continue;
+    on_readable(*connections_[i]);  // a request may lie in the socket already
+    if (connections_[i] != nullptr && connections_[i]->is_idle()) close(*connections_[i]);
+  }
+}
+
+// Requests and answers.
+
+void HttpServer::on_readable(Connection& connection) {
+  // A request is being served: what follows stays in the socket until it is answered.
+  if (connection.state == Connection::State::waiting || connection.state == Connection::State::sending) {
+    return set_interest(connection, connection.interest & ~static_cast<uint32_t>(EPOLLIN));
+  }
+  const ssize_t count = recv(connection.descriptor, read_buffer_.data(), read_buffer_.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) return close(connection);
+  if (connection.state == Connection::State::closing) return;
+  const uint64_t id = connection.id;
+  const std::string_view bytes(read_buffer_.data(), static_cast<size_t>(count));
+  const size_t used = take_bytes(connection, bytes);
+  if (used == bytes.size() || find(id) == nullptr) return;
+  connection.unread.assign(bytes.substr(used));
+  connection.unread_at = 0;
+  read_on(id);
+}
+
+// Requests that came together with one that is answered by now.
+void HttpServer::read_on(uint64_t id) {
+  while (Connection* const connection = find(id)) {
+    if (connection->state != Connection::State::receiving || connection->unread_at == connection->unread.size()) return;
+    const std::string_view bytes = std::string_view(connection->unread).substr(connection->unread_at);
+    const size_t used = take_bytes(*connection, bytes);
+    if (find(id) == nullptr) return;
+    connection->unread_at += used;
+    if (connection->unread_at < connection->unread.size()) continue;
+    connection->unread.clear();
+    connection->unread_at = 0;
+  }
+}
+
+// Up to the end of a request, which is served then, perhaps with the connection closed; returns how many were used.
+size_t HttpServer::take_bytes(Connection& connection, std::string_view bytes) {
+  RequestReader& reader = connection.reader;
+  if (!reader.started()) connection.deadline = now_ + limits_.request;
+  size_t used = 0;
+  while (reader.state() != RequestReader::State::complete) {
+    used += reader.feed(bytes.substr(used));
+    if (reader.state() == RequestReader::State::failed) {
+      add_one(metrics_.bad_requests);
+      refuse(connection, reader.problem());
+      return bytes.size();
+    }
+    if (reader.state() == RequestReader::State::body && !connection.checked_head) {
+      if (!check_head(connection, used < bytes.size())) return bytes.size();
+    } else if (reader.state() != RequestReader::State::complete) {  // all bytes are used
+      if (!reader.started()) connection.deadline = now_ + limits_.idle;
+      count_held(connection, reader.held_bytes());
+      return bytes.size();
+    }
+  }
+  serve(connection);
+  return used;
+}
+
+// Before the body is received; false: it is refused.
+bool HttpServer::check_head(Connection& connection, bool body_follows) {
+  connection.checked_head = true;
+  if (const auto refusal = handler_.before_body(connection.reader.request())) {
+    refuse(connection, *refusal);
+    return false;
+  }
+  if (connection.reader.wants_continue() && !body_follows) send_at_once(connection.descriptor, go_on);
+  return true;
+}
+
+// All requests together must fit into memory; false: this one is refused.
+bool HttpServer::count_held(Connection& connection, size_t bytes) {
+  held_bytes_ = held_bytes_ + bytes - connection.held;
+  connection.held = bytes;
+  if (held_bytes_ <= limits_.all_bodies_bytes) return true;
+  add_one(metrics_.bad_requests);
+  refuse(connection, error_response(503, "the server is receiving more than it can hold; try again later"));
+  return false;
+}
+
+void HttpServer::serve(Connection& connection) {
+  HttpRequest request = connection.reader.take();
+  connection.checked_head = false;
+  connection.head_only = request.method == "HEAD";
+  if (!count_held(connection, request.body.size())) return;
+  connection.keep_alive = request.keep_alive;
+  connection.state = Connection::State::waiting;
+  connection.deadline = Clock::time_point::max();
+  if (const auto response = handler_.handle(std::move(request), connection.id)) {
+    send(connection, *response, connection.keep_alive);
+  }
+}
+
+void HttpServer::refuse(Connection& connection, const HttpResponse& response) {
+  if (connection.reader.started()) connection.head_only = connection.reader.request().method == "HEAD";
+  send(connection, response, false);
+}
+
+void HttpServer::send(Connection& connection, const HttpResponse& response, bool keep_alive) {
+  connection.keep_alive = keep_alive && !stopping_;
+  held_bytes_ -= std::exchange(connection.held, 0);
+  head_.clear();
+  append_head(response, connection.keep_alive, date_, head_);
+  connection.deadline = now_ + limits_.answer;
+  after_sending(connection, connection.send(head_, connection.head_only ? std::string_view() : response.body));
+}
+
+void HttpServer::after_sending(Connection& connection, Connection::Sent sent) {
+  if (sent == Connection::Sent::failed) return close(connection);
+  if (sent == Connection::Sent::some) {
+    connection.state = Connection::State::sending;
+    return set_interest(connection, EPOLLOUT);
+  }
+  connection.state = connection.keep_alive ? Connection::State::receiving : Connection::State::closing;
+  connection.last_used = now_;
+  connection.deadline = now_ + limits_.idle;
+  set_interest(connection, EPOLLIN);
+  if (connection.keep_alive) return;
+  connection.deadline = now_ + closing_time;
+  shutdown(connection.descriptor, SHUT_WR);
+}
+
+void HttpServer::deliver_replies() {
+  std::vector<std::pair<uint64_t, HttpResponse>> replies;
+  {
+    const std::lock_guard lock(replies_mutex_);
+    replies.swap(replies_);
+  }
+  for (const auto& [id, response] : replies) {
+    Connection* const connection = find(id);
+    if (connection == nullptr) continue;
+    send(*connection, response, connection->keep_alive);
+    read_on(id);
+  }
+}
+
+}  // namespace l0gm
