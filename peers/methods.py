@@ -106,7 +106,7 @@ def train_hist_gradient_boosting(task: Task) -> Trained:
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    frequent = {name: task.train.features[name].value_counts().index[:MOST_CATEGORIES - 1] for name in task.train.categorical}
+    frequent = {name: list(task.train.features[name].value_counts().index[:MOST_CATEGORIES - 1]) for name in task.train.categorical}
 
     def narrowed(features: pd.DataFrame) -> pd.DataFrame:
         return features.assign(**{name: features[name].cat.set_categories(values) for name, values in frequent.items()})

@@ -32,8 +32,12 @@ struct Exchange {
   double rise = 0, error = 0;  // of the loss on the measured examples if they changed places, and its standard error
 };
 
-// Losses of examples that weights are not trained on, one each, always the same examples, by the gates as they are.
-using UnitLosses = std::function<std::vector<double>()>;
+// Losses by the gates as they are, one for each example, always of the same examples: some that weights are not trained on, and
+// some that they are (perhaps none), which count as far as they agree.
+struct MeasuredLosses {
+  std::vector<double> fresh, trained;
+};
+using UnitLosses = std::function<MeasuredLosses()>;
 
 class GateCompetition;
 class UnitSearch;
@@ -112,6 +116,9 @@ class GateControl {
   int64_t annealed_ = 0;                          // steps, with target and top-k
   std::vector<torch::Tensor> late_logits_;        // per site: when a tenth of annealing was left
 };
+
+// Whether control will measure what so many units are worth, by closing them one by one, where ControlPlan::measures.
+bool measures_units(const GateOptions& options, int64_t units);
 
 // Sets `control` from whichever of lambda, target_active and k is given; contradictions are UserErrors. Call once, after all
 // options are set. control_named: the user set `control` explicitly.

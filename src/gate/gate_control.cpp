@@ -48,8 +48,10 @@ torch::Tensor magnitude(const GatePass::Record& record) {
   return fine ? size / static_cast<double>(size.size(0)) : size.mean(0);
 }
 
-// Whether units are few enough to be closed one by one, and gates such that a look at single units tells.
-bool is_measured(const GateOptions& options, int64_t units) {
+}  // namespace
+
+// Units must be few enough, and gates such that a look at single units tells.
+bool measures_units(const GateOptions& options, int64_t units) {
   const bool possible = options.logits == LogitKind::global && options.control != ControlKind::lambda &&
                         options.unit != UnitKind::none && options.pi == 0.5;
   if (options.worth != UnitWorth::measured)
@@ -62,8 +64,6 @@ bool is_measured(const GateOptions& options, int64_t units) {
   }
   return true;
 }
-
-}  // namespace
 
 void resolve_control(GateOptions& options, bool control_named) {
   if (options.unit == UnitKind::none) return;
@@ -101,7 +101,7 @@ GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*
     throw UserError(fmt::format("gate.k = {} but there are only {} units", *options_.k, units));
   }
   const bool by_count = options_.control == ControlKind::top_k;
-  if (plan.measures && !sites_.empty() && is_measured(options_, units)) {
+  if (plan.measures && !sites_.empty() && measures_units(options_, units)) {
     search_ = std::make_unique<UnitSearch>(sites_, target_share(), by_count);
   } else if (options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed) {
     competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_, by_count);

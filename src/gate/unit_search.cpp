@@ -12,8 +12,8 @@ namespace l0gm {
 
 namespace {
 
-constexpr int64_t looks = 32;                                    // while annealing, at most
-constexpr double close_from = 0.15, close_until = 0.8;           // of annealing: units are closed in between
+constexpr int64_t looks = 24;                                    // at most
+constexpr double close_from = 0.5, close_until = 0.85;           // of annealing: units are closed in between
 constexpr double closed_at_once = 0.1;                           // of the open units; what says the same could go together
 constexpr double strays = 1;                                     // units that training closes, and opens, in each example
 constexpr double most_strays = 0.25, most_closed_strays = 0.08;  // of one unit's examples
@@ -23,19 +23,9 @@ constexpr size_t tried_openings = 3, tried_closings = 8;
 constexpr int most_exchanges = 3;  // in one look
 constexpr double tolerance = 1e-9;
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(1, values.size()));
-}
-
 // The logit at which a gate is open with this probability, at the search's temperature.
 double logit_of(double open_probability, const GateOptions& options) {
   return std::log(open_probability / (1 - open_probability)) + UnitSearch::tau * std::log(-options.gamma / options.zeta);
-}
-
-template <class Mask>
-Mask changed(Mask mask, size_t unit) {
-  mask[unit] = mask[unit] == 0;
-  return mask;
 }
 
 }  // namespace
@@ -55,11 +45,16 @@ UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by
 
 int64_t UnitSearch::measurements() const {
   const double units = static_cast<double>(cost_.size()), kept = units * target_ / total_;
-  const double closing_looks = std::min((close_until - close_from) * looks, units - kept);
-  return std::llround(closing_looks * (kept + (units - kept) / 3) + (1 - close_until) * looks * (units + 30) + 1);
+  const double closing = (close_until - close_from) / (1 - close_from);
+  return std::llround(std::min(closing * looks, units - kept) * (kept + (units - kept) / 3) +
+                      (1 - closing) * looks * (units + 30) + 1);
 }
 
-bool UnitSearch::is_due(int64_t step, int64_t steps) const { return step % ((steps + looks - 1) / looks) == 0; }
+// Weights must have learned what units tell together before single ones are judged: the first half passes without a look.
+bool UnitSearch::is_due(int64_t step, int64_t steps) const {
+  const auto between = static_cast<int64_t>(std::ceil((1 - close_from) * static_cast<double>(steps) / looks));
+  return static_cast<double>(step) >= close_from * static_cast<double>(steps) && step % between == 0;
+}
 
 double UnitSearch::allowed_cost(double progress) const {
   const double rest = 1 - std::clamp((progress - close_from) / (close_until - close_from), 0.0, 1.0);
@@ -87,7 +82,7 @@ bool UnitSearch::may_close(const Mask& open, size_t unit) const {
   return false;
 }
 
-std::vector<double> UnitSearch::measured(const Mask& open, const UnitLosses& losses) const {
+MeasuredLosses UnitSearch::measured(const Mask& open, const UnitLosses& losses) const {
   torch::NoGradGuard no_grad;
   size_t unit = 0;
   for (const GateSite* site : sites_) {
@@ -99,81 +94,75 @@ std::vector<double> UnitSearch::measured(const Mask& open, const UnitLosses& los
   return losses();
 }
 
-namespace {
-
-template <class Difference>
-Difference difference_of(const std::vector<double>& changed, const std::vector<double>& as_is) {
-  std::vector<double> rises(as_is.size());
-  for (size_t i = 0; i < as_is.size(); ++i) rises[i] = changed[i] - as_is[i];
-  const double rise = mean(rises), count = static_cast<double>(std::max<size_t>(2, rises.size()));
-  double squares = 0;
-  for (const double r : rises) squares += (r - rise) * (r - rise);
-  return {rise, std::sqrt(squares / (count - 1) / count)};
-}
-
-}  // namespace
-
-std::vector<UnitSearch::Worth> UnitSearch::closing(const Mask& open, const std::vector<double>& as_is,
-                                                   const UnitLosses& losses) const {
-  std::vector<Worth> order;
-  for (size_t u = 0; u < open.size(); ++u) {
-    if (open[u] == 0 || !may_close(open, u)) continue;
-    order.push_back({u, difference_of<Difference>(measured(changed(open, u), losses), as_is)});
+std::vector<UnitSearch::Trial> UnitSearch::tried(const Mask& open, const std::vector<std::vector<size_t>>& changes,
+                                                 const UnitLosses& losses) const {
+  const MeasuredLosses as_is = measured(open, losses);
+  std::vector<MeasuredLosses> changed;
+  for (const std::vector<size_t>& units : changes) {
+    Mask mask = open;
+    for (const size_t unit : units) mask[unit] = mask[unit] == 0;
+    changed.push_back(measured(mask, losses));
   }
-  std::stable_sort(order.begin(), order.end(), [&](const Worth& a, const Worth& b) {
-    return a.difference.rise / cost_[a.unit] < b.difference.rise / cost_[b.unit];
+  const std::vector<LossRise> rises = rises_of(changed, as_is);
+  std::vector<Trial> trials;
+  for (size_t i = 0; i < changes.size(); ++i) trials.push_back({changes[i], rises[i]});
+  std::stable_sort(trials.begin(), trials.end(), [&](const Trial& a, const Trial& b) {
+    return a.rise.rise / cost_[a.units[0]] < b.rise.rise / cost_[b.units[0]];
   });
-  return order;
+  return trials;
 }
 
-std::vector<UnitSearch::Worth> UnitSearch::opening(const Mask& open, const std::vector<double>& as_is,
-                                                   const UnitLosses& losses) const {
-  std::vector<Worth> order;
+std::vector<UnitSearch::Trial> UnitSearch::closing(const Mask& open, const UnitLosses& losses) const {
+  std::vector<std::vector<size_t>> changes;
   for (size_t u = 0; u < open.size(); ++u) {
-    if (open[u] == 0) order.push_back({u, difference_of<Difference>(measured(changed(open, u), losses), as_is)});
+    if (open[u] != 0 && may_close(open, u)) changes.push_back({u});
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Worth& a, const Worth& b) { return a.difference.rise < b.difference.rise; });
-  return order;
+  return tried(open, changes, losses);
 }
 
-void UnitSearch::close_least(Mask& open, const std::vector<Worth>& order, double allowed) {
+void UnitSearch::close_least(Mask& open, const std::vector<Trial>& order, double allowed) {
   const auto most = std::max<int64_t>(1, std::llround(closed_at_once * static_cast<double>(order.size())));
   int64_t closed = 0;
-  for (const Worth& least : order) {
+  for (const Trial& least : order) {
+    const size_t unit = least.units[0];
     if (closed == most || cost_of(open) <= allowed + tolerance) return;
-    if (!may_close(open, least.unit)) continue;
-    open[least.unit] = 0;
-    price_ = least.difference.rise / cost_[least.unit];
+    if (!may_close(open, unit)) continue;
+    open[unit] = 0;
+    price_ = least.rise.rise / cost_[unit];
     ++closed;
   }
 }
 
-bool UnitSearch::exchange(Mask& open, std::vector<double>& as_is, const std::vector<Worth>& order, double allowed,
-                          const UnitLosses& losses) {
-  const std::vector<Worth> candidates = opening(open, as_is, losses);
-  const double spent = cost_of(open);
-  exchanges_.assign(cost_.size(), {});
-  Exchange best;
-  for (size_t i = 0; i < std::min(order.size(), tried_closings); ++i) {
-    const size_t from = order[i].unit;
-    Exchange& of_unit = exchanges_[from];
-    size_t tried = 0;
-    for (const Worth& candidate : candidates) {
-      if (tried == tried_openings) break;
-      const size_t to = candidate.unit;
-      if (spent - cost_[from] + cost_[to] > allowed + tolerance || (site_of_[from] != site_of_[to] && !may_close(open, from)))
-        continue;
-      ++tried;
-      const auto found = difference_of<Difference>(measured(changed(changed(open, from), to), losses), as_is);
-      if (of_unit.closed < 0 || found.rise < of_unit.rise)
-        of_unit = {static_cast<int64_t>(from), static_cast<int64_t>(to), found.rise, found.error};
-    }
-    if (of_unit.closed >= 0 && (best.closed < 0 || of_unit.rise < best.rise)) best = of_unit;
+bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double allowed, const UnitLosses& losses) {
+  std::vector<std::vector<size_t>> openings, pairs;
+  for (size_t u = 0; u < open.size(); ++u) {
+    if (open[u] == 0) openings.push_back({u});
   }
-  if (best.closed < 0 || best.rise >= -best.error) return false;
-  open = changed(changed(open, static_cast<size_t>(best.open)), static_cast<size_t>(best.closed));
-  as_is = measured(open, losses);
+  const std::vector<Trial> candidates = tried(open, openings, losses);
+  const double spent = cost_of(open);
+  for (size_t i = 0; i < std::min(order.size(), tried_closings); ++i) {
+    const size_t from = order[i].units[0];
+    size_t found = 0;
+    for (size_t c = 0; c < candidates.size() && found < tried_openings; ++c) {
+      const size_t to = candidates[c].units[0];
+      if (spent - cost_[from] + cost_[to] > allowed + tolerance) continue;
+      pairs.push_back({from, to});
+      ++found;
+    }
+  }
+  exchanges_.assign(cost_.size(), {});
+  const std::vector<Trial> trials = tried(open, pairs, losses);
+  for (const Trial& trial : trials) {
+    Exchange& of_unit = exchanges_[trial.units[0]];
+    if (of_unit.closed < 0 || trial.rise.rise < of_unit.rise) {
+      of_unit = {static_cast<int64_t>(trial.units[0]), static_cast<int64_t>(trial.units[1]), trial.rise.rise, trial.rise.error};
+    }
+  }
+  const auto best =
+      std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.rise.rise < b.rise.rise; });
+  if (best == trials.end() || best->rise.rise >= -best->rise.error) return false;
+  open[best->units[0]] = 0;
+  open[best->units[1]] = 1;
   return true;
 }
 
@@ -182,26 +171,21 @@ void UnitSearch::start() { set_logits(Mask(cost_.size(), 1), {}); }
 void UnitSearch::look(double progress, const UnitLosses& losses) {
   Mask open = open_units();
   const double allowed = allowed_cost(progress);
-  if (progress < close_until && cost_of(open) <= allowed + tolerance) return;
-  std::vector<double> as_is = measured(open, losses);
-  std::vector<Worth> order = closing(open, as_is, losses);
-  const auto look_again = [&] {
-    as_is = measured(open, losses);
-    order = closing(open, as_is, losses);
-  };
-  while (cost_of(open) > allowed + tolerance && !order.empty()) {
+  const auto too_much = [&] { return cost_of(open) > allowed + tolerance; };
+  if (progress < close_until && !too_much()) return;
+  std::vector<Trial> order = closing(open, losses);
+  while (too_much() && !order.empty()) {
     close_least(open, order, allowed);
-    if (cost_of(open) > allowed + tolerance || progress >= close_until) look_again();
+    if (too_much() || progress >= close_until) order = closing(open, losses);
   }
   if (progress >= close_until) {
-    for (int i = 0; i < most_exchanges && exchange(open, as_is, order, allowed, losses); ++i)
-      order = closing(open, as_is, losses);
+    for (int i = 0; i < most_exchanges && exchange(open, order, allowed, losses); ++i) order = closing(open, losses);
   }
   set_logits(open, order);
 }
 
 // The order of the logits is that of the units' worth, for whoever ends training here.
-void UnitSearch::set_logits(const Mask& open, const std::vector<Worth>& order) {
+void UnitSearch::set_logits(const Mask& open, const std::vector<Trial>& order) {
   torch::NoGradGuard no_grad;
   const auto count = static_cast<double>(std::count(open.begin(), open.end(), 1)),
              rest = static_cast<double>(open.size()) - count;
@@ -211,7 +195,7 @@ void UnitSearch::set_logits(const Mask& open, const std::vector<Worth>& order) {
   std::vector<double> logits(open.size());
   for (size_t u = 0; u < open.size(); ++u) logits[u] = open[u] != 0 ? open_logit + rank_spread : closed_logit;
   for (size_t i = 0; i < order.size(); ++i) {
-    const size_t u = order[i].unit;
+    const size_t u = order[i].units[0];
     if (open[u] != 0) logits[u] = open_logit + rank_spread * static_cast<double>(i) / static_cast<double>(order.size());
   }
   size_t begin = 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/loss_rise.h"
 #include "l0gm/gate_control.h"
 
 namespace l0gm {
@@ -34,26 +35,23 @@ class UnitSearch {
 
  private:
   using Mask = std::vector<uint8_t>;  // over the units of all sites
-  struct Difference {
-    double rise = 0, error = 0;
-  };
-  struct Worth {
-    size_t unit = 0;
-    Difference difference;
+  // What a change of some units does to the loss.
+  struct Trial {
+    std::vector<size_t> units;
+    LossRise rise;
   };
   Mask open_units() const;  // by the logits
   double cost_of(const Mask& open) const;
   double allowed_cost(double progress) const;
   bool may_close(const Mask& open, size_t unit) const;  // the last unit of a site may not
-  std::vector<double> measured(const Mask& open, const UnitLosses& losses) const;
-  // All open units by what closing them costs, the least first.
-  std::vector<Worth> closing(const Mask& open, const std::vector<double>& as_is, const UnitLosses& losses) const;
-  std::vector<Worth> opening(const Mask& open, const std::vector<double>& as_is, const UnitLosses& losses) const;
-  void close_least(Mask& open, const std::vector<Worth>& order, double allowed);
-  // True: two units changed places.
-  bool exchange(Mask& open, std::vector<double>& as_is, const std::vector<Worth>& order, double allowed,
-                const UnitLosses& losses);
-  void set_logits(const Mask& open, const std::vector<Worth>& order);
+  MeasuredLosses measured(const Mask& open, const UnitLosses& losses) const;
+  // Each change of `open`, measured; by rising loss per cost.
+  std::vector<Trial> tried(const Mask& open, const std::vector<std::vector<size_t>>& changes, const UnitLosses& losses) const;
+  std::vector<Trial> closing(const Mask& open, const UnitLosses& losses) const;
+  void close_least(Mask& open, const std::vector<Trial>& order, double allowed);
+  bool exchange(Mask& open, const std::vector<Trial>& order, double allowed,
+                const UnitLosses& losses);  // true: two changed places
+  void set_logits(const Mask& open, const std::vector<Trial>& order);
 
   std::vector<const GateSite*> sites_;
   std::vector<double> cost_;     // of all units, one site after the other

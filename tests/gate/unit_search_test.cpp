@@ -27,7 +27,7 @@ UnitLosses losses_of(const std::vector<const GateSite*>& sites, const std::funct
   return [=] {
     if (asked != nullptr) ++*asked;
     const double mean = loss(open_in(sites));
-    return std::vector<double>{mean + 1, mean - 1, mean + 0.5, mean - 0.5};
+    return MeasuredLosses{{mean + 1, mean - 1, mean + 0.5, mean - 0.5}, {}};
   };
 }
 
@@ -85,7 +85,7 @@ TEST(UnitSearch, AClosedUnitComesBack) {
   int asked = 0;
   std::vector<double> importance = {4, 3, 1, 2};
   const auto losses = losses_of({&site}, [&](const Mask& m) { return sum_of_closed(m, importance); }, &asked);
-  units.look(0.79, losses);
+  units.look(0.84, losses);
   EXPECT_EQ(open_in({&site}), (Mask{true, true, false, false}));
   importance = {4, 1, 5, 2};
   units.look(0.9, losses);
