@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Our defaults beside boosted trees over a suite of tables: Adult (both protocols), houses, messy-table, planted-table, draws of varied-table.
+"""Our defaults beside boosted trees and other networks over a suite of tables: Adult (both protocols), houses, messy-table, planted-table, draws of varied-table.
 
 Usage: bench/suite.py [--tables adult,houses,messy,planted,varied] [--draws 10] [--first-draw 100] [--seeds 3] [--quality good]
-                      [--methods dense,gate,lightgbm,catboost,xgboost] [--most-rows N] [--jobs 1] [--device cpu] [--out runs/suite]
+                      [--methods dense,gate,lightgbm,catboost,xgboost,hist-gradient-boosting,realmlp,tabm] [--most-rows N] [--jobs 1] [--device cpu] [--out runs/suite]
                       [--set key=value ...] [--l0gm build/release/l0gm] [--peers .venv-peers/bin/python]
 Prints one Markdown table: NLL / AUC / accuracy / seconds of each method on the test rows of each table, mean over seeds; then mean rank by NLL
 and mean NLL relative to the best method of each table. Nothing is set but the gate: our lines are what a stranger gets. Finished runs are kept
 and skipped as long as configuration and settings are the same (remove the folder after a change of the program). Draws below 100 are for tuning,
-those from 100 on for reports. Adult and houses are read from $L0GM_DATA; tables whose files are absent are left out with a message.
+those from 100 on for reports. RealMLP and TabM take far longer than all others on a processor: name the methods where that matters. Adult and houses are read from $L0GM_DATA; tables whose files are absent are left out with a message.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 from runs import PEERS, ROOT, Cell, Runs, mean, table
 
 OURS = {"dense": ("ours, dense", {"gate.unit": "none"}), "gate": ("ours, 25 % open", {"gate.target_active": 0.25})}
-PEER_METHODS = ("lightgbm", "catboost", "xgboost")
+PEER_METHODS = ("lightgbm", "catboost", "xgboost", "hist-gradient-boosting", "realmlp", "tabm")
 
 
 @dataclass

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a gradient boosting library on an exported table and hands its predictions back as a run folder.
+"""Trains a library that we compare with (methods.py) on an exported table and hands its predictions back as a run folder.
 
 EXPORT_DIR holds train.csv, valid.csv and test.csv (first column `row`) and split.json, which names the label column, its classes, the
 categorical and the numeric columns. Any further *.csv there is predicted as well, and so are the perturbed copies of the test table that
@@ -15,109 +15,20 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-MOST_ROUNDS = 5000  # early stopping on validation ends training long before
-PATIENCE = 100
+from methods import METHODS, PATIENCE, Table, Task, Trained
+
 # An integer column with more distinct values than this share of the rows is an identifier or a weight: as categories it is only noise.
 MOST_DISTINCT_SHARE = 0.1
 
 
 class UserError(Exception):
     """The user's mistake: what was found, what was wanted, what to do."""
-
-
-@dataclass
-class Table:
-    rows: pd.Series
-    labels: np.ndarray  # index into the classes; -1 where the label is unknown
-    features: pd.DataFrame  # columns f0, f1, ...: the libraries refuse some characters that real column names have
-
-    @property
-    def categorical(self) -> list[str]:
-        return [name for name, column in self.features.items() if column.dtype == "category"]
-
-
-@dataclass
-class Task:
-    train: Table
-    valid: Table
-    class_count: int
-    seed: int
-    threads: int
-
-
-@dataclass
-class Trained:
-    predict: Callable[[pd.DataFrame], np.ndarray]  # features -> probabilities; binary tasks may return P(class 1) only
-    rounds: int
-    parameters: dict[str, object]
-    save: Callable[[Path], None]  # to the folder, in the library's own format; only the trees that predict() uses
-
-
-def train_xgboost(task: Task) -> Trained:
-    import xgboost
-
-    parameters = {"objective": "binary:logistic" if task.class_count == 2 else "multi:softprob", "tree_method": "hist",
-                  "learning_rate": 0.05, "max_depth": 6, "seed": task.seed, "nthread": task.threads,
-                  "eval_metric": "logloss" if task.class_count == 2 else "mlogloss"}
-    if task.class_count > 2:
-        parameters["num_class"] = task.class_count
-
-    def matrix(table: Table) -> "xgboost.DMatrix":
-        return xgboost.DMatrix(table.features, label=table.labels, enable_categorical=True, nthread=task.threads)
-
-    booster = xgboost.train(parameters, matrix(task.train), MOST_ROUNDS, evals=[(matrix(task.valid), "valid")],
-                            early_stopping_rounds=PATIENCE, verbose_eval=False)
-    rounds = booster.best_iteration + 1
-
-    def predict(features: pd.DataFrame) -> np.ndarray:
-        return booster.predict(xgboost.DMatrix(features, enable_categorical=True, nthread=task.threads), iteration_range=(0, rounds))
-
-    return Trained(predict, rounds, parameters, lambda folder: booster[:rounds].save_model(folder / "model.ubj"))
-
-
-def train_lightgbm(task: Task) -> Trained:
-    import lightgbm
-
-    parameters = {"objective": "binary" if task.class_count == 2 else "multiclass", "learning_rate": 0.05, "num_leaves": 31,
-                  "seed": task.seed, "num_threads": task.threads, "verbosity": -1}
-    if task.class_count > 2:
-        parameters["num_class"] = task.class_count
-    train = lightgbm.Dataset(task.train.features, label=task.train.labels)
-    valid = lightgbm.Dataset(task.valid.features, label=task.valid.labels, reference=train)
-    booster = lightgbm.train(parameters, train, MOST_ROUNDS, valid_sets=[valid],
-                             callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)])
-    return Trained(lambda features: booster.predict(features, num_iteration=booster.best_iteration), booster.best_iteration, parameters,
-                   lambda folder: booster.save_model(folder / "model.txt", num_iteration=booster.best_iteration))
-
-
-def train_catboost(task: Task) -> Trained:
-    import catboost
-
-    parameters = {"loss_function": "Logloss" if task.class_count == 2 else "MultiClass", "learning_rate": 0.05, "depth": 6,
-                  "random_seed": task.seed, "thread_count": task.threads}
-    if task.class_count > 2:
-        parameters["classes_count"] = task.class_count
-    categorical = task.train.categorical
-
-    def pool(features: pd.DataFrame, labels: np.ndarray | None = None) -> "catboost.Pool":
-        texts = {name: features[name].astype(object).where(features[name].notna(), "") for name in categorical}
-        return catboost.Pool(features.assign(**texts), labels, cat_features=categorical)
-
-    model = catboost.CatBoost({**parameters, "iterations": MOST_ROUNDS, "allow_writing_files": False, "verbose": False})
-    model.fit(pool(task.train.features, task.train.labels), eval_set=pool(task.valid.features, task.valid.labels),
-              early_stopping_rounds=PATIENCE, use_best_model=True)
-    return Trained(lambda features: model.predict(pool(features), prediction_type="Probability"), model.tree_count_, parameters,
-                   lambda folder: model.save_model(str(folder / "model.cbm")))
-
-
-METHODS = {"xgboost": train_xgboost, "lightgbm": train_lightgbm, "catboost": train_catboost}
 
 
 def read_split(path: Path) -> dict[str, object]:
@@ -267,7 +178,7 @@ def run(arguments: argparse.Namespace) -> None:
     (arguments.out / "perturbed.json").unlink(missing_ok=True)  # of an earlier run: its predictions are not this model's
 
     start = time.perf_counter()
-    trained = METHODS[arguments.method](Task(train, tables["valid"], len(classes), arguments.seed, arguments.threads))
+    trained = METHODS[arguments.method].train(Task(train, tables["valid"], len(classes), arguments.seed, arguments.threads))
     seconds = time.perf_counter() - start
     for name, table in tables.items():
         write_predictions(arguments.out / "predictions" / f"{name}.csv", table, classes, trained.predict(table.features))
@@ -278,12 +189,12 @@ def run(arguments: argparse.Namespace) -> None:
         write_atomically(arguments.out / "perturbed.json", (export / "perturbed.json").read_text(encoding="utf-8"))
     write_model(arguments.out, trained, split, vocabularies, exact)
     all_names = [*split["categorical"], *split["numeric"]]
-    versions = {name: sys.modules[name].__version__ for name in (arguments.method, "numpy", "pandas")}
+    versions = {name: version(name) for name in (*METHODS[arguments.method].packages, "numpy", "pandas")}
     summary = {"method": arguments.method, "versions": {**versions, "python": sys.version.split()[0]}, "train_seconds": seconds,
                "train_rows": len(train.rows), "rounds": trained.rounds, "patience": PATIENCE, "parameters": trained.parameters,
                "exact_values": [all_names[int(name[1:])] for name in exact], "seed": arguments.seed, "threads": arguments.threads}
     write_atomically(arguments.out / "summary.json", json.dumps(summary, indent=2) + "\n")
-    print(f"{arguments.method}: {trained.rounds} rounds in {seconds:.1f} s; predictions in {arguments.out}", file=sys.stderr)
+    print(f"{arguments.method}: {trained.rounds or 'all'} rounds in {seconds:.1f} s; predictions in {arguments.out}", file=sys.stderr)
 
 
 def main() -> int:

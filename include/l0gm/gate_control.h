@@ -4,6 +4,7 @@
 //   if (harden_starts) control.harden(state);
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,13 +26,28 @@ struct Hardening {
   double logit_spread = 0;   // standard deviation of the logits over units, before they are fixed
 };
 
+// An open unit and the closed one that could best stand in for it (units counted over all sites), where units were measured.
+struct Exchange {
+  int64_t open = -1, closed = -1;
+  double rise = 0, error = 0;  // of the loss on the measured examples if they changed places, and its standard error
+};
+
+// Losses by the gates as they are, one for each example, always of the same examples: some that weights are not trained on, and
+// some that they are (perhaps none), which count as far as they agree.
+struct MeasuredLosses {
+  std::vector<double> fresh, trained;
+};
+using UnitLosses = std::function<MeasuredLosses()>;
+
 class GateCompetition;
+class UnitSearch;
 
 // What control has to know of a run.
 struct ControlPlan {
   int64_t annealing_steps = 1000;  // between warm-up and hardening
   std::optional<double> rate;      // how far a logit may move in a step; none: GateControl::learning_rate()
   uint64_t seed = 0;               // of random masks
+  bool measures = false;           // look() will be called: units may be measured (GateOptions::worth)
 };
 
 // Turns the sparsity option (lambda, target or k) into a price for open units, step by step, and fixes the gates at the end.
@@ -39,7 +55,8 @@ struct ControlPlan {
 // state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
 //                  loss.backward();  control.observe(pass);  optimiser.step();
 // and once each: start_annealing() when warm-up ends, harden() when the harden phase starts. Static masks ranked by gradient also
-// need pass.probing = control.wants_probe(state) before the model runs.
+// need pass.probing = control.wants_probe(state) before the model runs. Where ControlPlan::measures, before each step:
+// if (control.wants_look(state)) control.look(losses);
 class GateControl {
  public:
   GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan = {});
@@ -58,6 +75,13 @@ class GateControl {
 
   // Call when warm-up ends: static masks are chosen here.
   void start_annealing(const GateState& state);
+  // Few units: their worth is measured, and units are closed by it. wants_look() says when.
+  bool wants_look(const GateState& state) const;
+  void look(const UnitLosses& losses);
+  int64_t measurements() const;               // about how often all looks together ask for losses; 0: nothing is measured
+  std::vector<Exchange> exchanges() const;    // as last measured; empty: nothing was
+  std::string unit_name(int64_t unit) const;  // of an exchange
+
   // Call when the harden phase starts: with target and top-k, opens units in order of falling logit as long as their cost stays
   // within the target.
   Hardening harden(const GateState& state);
@@ -69,6 +93,7 @@ class GateControl {
   void restore(const std::map<std::string, torch::Tensor>& memory);
 
  private:
+  bool chooses() const { return competition_ != nullptr || search_ != nullptr; }
   bool price_is_in_loss() const;
   int64_t late_step() const;  // of annealing, from which on a tenth is left
   void remember_late_logits();
@@ -87,9 +112,13 @@ class GateControl {
   bool picked_ = false;                           // static: the mask has been chosen
   std::vector<torch::Tensor> scores_;             // static: per site
   std::unique_ptr<GateCompetition> competition_;  // target and top-k
+  std::unique_ptr<UnitSearch> search_;            // in its place where units are measured
   int64_t annealed_ = 0;                          // steps, with target and top-k
   std::vector<torch::Tensor> late_logits_;        // per site: when a tenth of annealing was left
 };
+
+// Whether control will measure what so many units are worth, by closing them one by one, where ControlPlan::measures.
+bool measures_units(const GateOptions& options, int64_t units);
 
 // Sets `control` from whichever of lambda, target_active and k is given; contradictions are UserErrors. Call once, after all
 // options are set. control_named: the user set `control` explicitly.

@@ -18,6 +18,7 @@ enum class Attach { interface, input };
 enum class ControlKind { lambda, target, top_k };
 enum class StaticBy { gradient, magnitude, random };
 enum class UnitCost { unit, memory };
+enum class UnitWorth { automatic, gradient, measured };
 
 template <>
 inline constexpr auto enum_names<UnitKind> = std::to_array<std::string_view>({"dimension", "group", "fine", "none"});
@@ -34,6 +35,8 @@ inline constexpr auto enum_names<ControlKind> = std::to_array<std::string_view>(
 template <>
 inline constexpr auto enum_names<StaticBy> = std::to_array<std::string_view>({"gradient", "magnitude", "random"});
 template <>
+inline constexpr auto enum_names<UnitWorth> = std::to_array<std::string_view>({"auto", "gradient", "measured"});
+template <>
 inline constexpr auto enum_names<UnitCost> = std::to_array<std::string_view>({"unit", "memory"});
 
 struct GateOptions {
@@ -46,6 +49,7 @@ struct GateOptions {
   std::optional<double> target_active;
   std::optional<int64_t> k;
   UnitCost cost = UnitCost::unit;
+  UnitWorth worth = UnitWorth::automatic;
   TestRule test_rule = TestRule::threshold;
   double pi = 0.5;
   double gamma = -0.1;
@@ -74,6 +78,10 @@ struct GateOptions {
     v("cost", cost,
       "what a budget or a price buys: `unit`, every column or block costs one (a budget of columns is a number of columns); "
       "`memory`, each costs its dimensions");
+    v("worth", worth,
+      "with `target_active` or `k`, how it is found out what a unit is worth: at every step by the `gradient` of its gate, or "
+      "`measured`, by closing it and looking at the validation loss, from time to time, until the budget is met; auto: measured "
+      "where units are columns or blocks, at most 256 of them");
     v("test_rule", test_rule, "how evaluation and compaction read a gate");
     v("pi", pi, "threshold of the `threshold` rule: open when sigmoid(logit) > pi", inside(0, 1));
     v("gamma", gamma, "lower end of the stretch", below(0));

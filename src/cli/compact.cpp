@@ -1,8 +1,12 @@
 #include "compact/compact_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/log.h"
 #include "cli/command.h"
+#include "training/pupil.h"
 
 namespace l0gm {
 
@@ -10,6 +14,7 @@ namespace {
 
 struct CompactArguments {
   std::string run, out, card, weights = "float32";
+  bool teacher = false;
   CompactOptions options;
 };
 
@@ -17,7 +22,9 @@ void run_compact(CompactArguments& arguments, const Common& common) {
   const auto& names = enum_names<WeightType>;
   arguments.options.weights = static_cast<WeightType>(std::find(names.begin(), names.end(), arguments.weights) - names.begin());
   arguments.options.card = arguments.card;
-  const CompactResult result = compact_run(compact_kinds(), arguments.run, arguments.out, arguments.options);
+  const std::filesystem::path run = arguments.teacher ? std::filesystem::path(arguments.run) : served_run(arguments.run);
+  if (run != arguments.run) log_info(fmt::format("{} has a pupil, which is served: {}", arguments.run, run.string()));
+  const CompactResult result = compact_run(compact_kinds(), run, arguments.out, arguments.options);
   print_result(common, result.json, result.text);
 }
 
@@ -45,6 +52,7 @@ void add_compact(CLI::App& app, const Common& common) {
   verb->add_option(
       "--nodes", arguments->options.lookup,
       "graphs: a file to look up known nodes in, without LibTorch: all, valid, test, or a csv with the column `node`");
+  verb->add_flag("--teacher", arguments->teacher, "of a run with a pupil (serve.pupil): the teacher itself");
   verb->add_option("--card", arguments->card, "model card to write; default: the model's name with .md");
   verb->callback([arguments, &common] { run_compact(*arguments, common); });
 }

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <csignal>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/log.h"
 #include "base/progress.h"
@@ -12,6 +14,8 @@
 #include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
 #include "l0gm/error.h"
+#include "run/run_folder.h"
+#include "training/pupil.h"
 #include "training/train.h"
 
 namespace l0gm {
@@ -76,27 +80,45 @@ std::string continuation(const TrainArguments& arguments) {
   return text;
 }
 
+std::optional<Config> pupil_config(const Config& config, const TrainArguments& arguments, std::vector<std::string> assignments) {
+  if (!config.serve.pupil) return std::nullopt;
+  const std::vector<std::string> own = pupil_assignments(config.serve, arguments.out);
+  assignments.insert(assignments.end(), own.begin(), own.end());
+  return read_config(arguments.config, assignments);
+}
+
 void run_train(const TrainArguments& arguments, const Common& common) {
   std::vector<std::string> assignments = arguments.assignments;
   if (arguments.seed >= 0) assignments.push_back(fmt::format("train.seed={}", arguments.seed));
   const Config config = read_config(arguments.config, assignments);
   for (const std::string& sentence : unread_options(modality_of(modalities(), config.data), config)) log_warning(sentence);
+  const std::optional<Config> pupil =
+      pupil_config(config, arguments, assignments);  // what is wrong with it is said before the teacher
   const Machine machine = arguments.machine.prepare();
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  bool finished = false;
-  {
-    ProgressObserver progress(common.progress);
-    finished =
-        train(modalities(), config, arguments.out, arguments.resume, machine, {&progress}, stop_requested, arguments.finish);
-  }
-  if (!finished) {
+  const auto train_one = [&](const Config& what, const std::filesystem::path& out, bool end_here) {
+    bool finished = false;
+    {
+      ProgressObserver progress(common.progress);
+      finished = train(modalities(), what, out, arguments.resume, machine, {&progress}, stop_requested, end_here);
+    }
+    if (finished) return evaluate_run(modalities(), out, Split::valid, machine);
     throw Stopped("stopped; everything up to here is saved. To end the run here add --finish; go on with: " +
                       continuation(arguments),
                   stop_signal);
+  };
+  const Evaluation result = train_one(config, arguments.out, arguments.finish);
+  nlohmann::json json = result.to_json();
+  std::string text = describe(result);
+  if (pupil) {
+    log_info(fmt::format("{} is trained; its pupil follows, in {}", arguments.out, pupil_folder(arguments.out).string()));
+    const std::filesystem::path folder = pupil_folder(arguments.out);
+    const Evaluation of_pupil = train_one(*pupil, folder, arguments.finish && RunFolder::is_run(folder));
+    json["pupil"] = of_pupil.to_json();
+    text += describe(of_pupil);
   }
-  const Evaluation result = evaluate_run(modalities(), arguments.out, Split::valid, machine);
-  print_result(common, result.to_json(), describe(result) + fmt::format("next: l0gm eval {}\n", arguments.out));
+  print_result(common, json, text + fmt::format("next: l0gm eval {}\n", arguments.out));
 }
 
 }  // namespace

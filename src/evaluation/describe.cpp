@@ -13,6 +13,8 @@ namespace {
 
 std::string number(double value, int digits = 4) { return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-"; }
 
+constexpr double certain_errors = 2;  // standard errors by which an exchange of units must raise the loss
+
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 std::string further_number(const Evaluation& e, const char* key) {
@@ -65,6 +67,18 @@ std::string describe_worth(std::vector<OpenInput> inputs) {
   return fmt::format("  worth       validation NLL when shuffled{}: {}\n", closed ? " (when closed)" : "", list_some(parts, 20));
 }
 
+// How certain the choice of units is, where they were measured.
+std::string describe_exchanges(const std::vector<UnitExchange>& exchanges, const std::string& noun) {
+  std::vector<std::string> close;
+  for (const UnitExchange& e : exchanges) {
+    if (e.rise < certain_errors * e.error)
+      close.push_back(fmt::format("{} for {} {:+.4f} (error {:.4f})", e.closed, e.open, e.rise, e.error));
+  }
+  if (close.empty()) return fmt::format("  choice      certain: no other of the {} would do as well on validation rows\n", noun);
+  return fmt::format("  choice      {} of the open {} could be others, by validation NLL: {}\n", close.size(), noun,
+                     list_some(close, 8));
+}
+
 std::string describe_gates(const Evaluation& e) {
   const GateReport& g = *e.gates;
   std::string text = fmt::format("  gate        {} of {} {} open ({}), {} projected, {} of {} parameters remain, rule {}{}\n",
@@ -72,7 +86,9 @@ std::string describe_gates(const Evaluation& e) {
                                  percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
                                  with_thousands(g.parameters), with_thousands(g.parameters_dense), g.test_rule,
                                  e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
-  if (e.facts && e.facts->late_changes) {
+  if (e.facts && e.facts->exchanges) {
+    text += describe_exchanges(*e.facts->exchanges, g.units_are.value_or("units"));
+  } else if (e.facts && e.facts->late_changes) {
     text += fmt::format("  choice      {} units changed sides in the last tenth of annealing; logits spread by {:.2g}\n",
                         with_thousands(*e.facts->late_changes), e.facts->logit_spread.value_or(0));
   }

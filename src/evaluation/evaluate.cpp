@@ -95,12 +95,20 @@ RunFacts facts_of(const Run& run) {
                    summary.value("projected_units", int64_t{0}),
                    summary.value("converged", true),
                    {},
+                   {},
                    {}};
     const bool chosen = run.config.gate.unit != UnitKind::none && run.config.gate.logits != LogitKind::fixed &&
                         run.config.gate.control != ControlKind::lambda;
     if (chosen && summary.contains("late_changes")) {
       facts.late_changes = summary.at("late_changes").get<int64_t>();
       facts.logit_spread = summary.at("logit_spread").get<double>();
+    }
+    if (summary.contains("exchanges")) {
+      facts.exchanges.emplace();
+      for (const nlohmann::json& item : summary.at("exchanges")) {
+        facts.exchanges->push_back({item.at("open").get<std::string>(), item.at("closed").get<std::string>(),
+                                    item.at("rise").get<double>(), item.at("error").get<double>()});
+      }
     }
     return facts;
   } catch (const nlohmann::json::exception& error) {

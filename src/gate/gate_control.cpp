@@ -11,6 +11,7 @@
 
 #include "gate/gate_competition.h"
 #include "gate/tensor_values.h"
+#include "gate/unit_search.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -23,6 +24,8 @@ constexpr double slowest = 0.05, fastest = 1;                     // logits per 
 constexpr int64_t fewest_annealing_steps = 10;
 constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
 constexpr double late_share = 0.1;       // of annealing: what changes then had not settled
+constexpr int64_t most_measured_units = 256, most_measured_on_request = 2048;
+constexpr double decided_logit = 4;  // of units that were measured, once they are fixed
 
 // Scores of dimensions, or of the single elements of fine units, summed into the site's units.
 torch::Tensor by_unit(const GatePass::Record& record, const torch::Tensor& scores) {
@@ -46,6 +49,21 @@ torch::Tensor magnitude(const GatePass::Record& record) {
 }
 
 }  // namespace
+
+// Units must be few enough, and gates such that a look at single units tells.
+bool measures_units(const GateOptions& options, int64_t units) {
+  const bool possible = options.logits == LogitKind::global && options.control != ControlKind::lambda &&
+                        options.unit != UnitKind::none && options.pi == 0.5;
+  if (options.worth != UnitWorth::measured)
+    return possible && options.worth == UnitWorth::automatic && options.unit == UnitKind::group && units <= most_measured_units;
+  if (!possible)
+    throw UserError("gate.worth = measured needs gate.target_active or gate.k, gate.logits = global and gate.pi = 0.5");
+  if (units > most_measured_on_request) {
+    throw UserError(fmt::format("gate.worth = measured closes units one by one: at most {}, and there are {}. Leave it out.",
+                                most_measured_on_request, units));
+  }
+  return true;
+}
 
 void resolve_control(GateOptions& options, bool control_named) {
   if (options.unit == UnitKind::none) return;
@@ -72,18 +90,21 @@ void resolve_control(GateOptions& options, bool control_named) {
 
 GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan)
     : options_(options), sites_(std::move(sites)), plan_(plan), rate_(plan.rate.value_or(learning_rate(plan.annealing_steps))) {
-  if (options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed) {
-    competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_, options_.control == ControlKind::top_k);
-  }
+  int64_t units = 0;
   for (const GateSite* site : sites_) {
+    units += site->gate->units();
     total_cost_ += site->gate->cost().sum().item<double>();
     scores_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
-    if (competition_) late_logits_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
+    late_logits_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
   }
-  int64_t units = 0;
-  for (const GateSite* site : sites_) units += site->gate->units();
   if (options_.k && !sites_.empty() && *options_.k > units) {
     throw UserError(fmt::format("gate.k = {} but there are only {} units", *options_.k, units));
+  }
+  const bool by_count = options_.control == ControlKind::top_k;
+  if (plan.measures && !sites_.empty() && measures_units(options_, units)) {
+    search_ = std::make_unique<UnitSearch>(sites_, target_share(), by_count);
+  } else if (options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed) {
+    competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_, by_count);
   }
 }
 
@@ -122,8 +143,10 @@ double GateControl::target_share() const {
 double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
 
 GateState GateControl::state(GateState scheduled) const {
-  if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty() &&
-      scheduled.phase == Phase::anneal) {
+  if (scheduled.phase != Phase::anneal) return scheduled;
+  if (search_) {
+    scheduled.tau = UnitSearch::tau;
+  } else if (options_.control == ControlKind::top_k && options_.logits != LogitKind::fixed && !sites_.empty()) {
     limit(scheduled, target_now(scheduled));
   }
   return scheduled;
@@ -192,9 +215,37 @@ void GateControl::observe(const GatePass& pass) {
     }
     if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0);
   }
-  if (!compete) return;
+  if (!chooses() || sites_.empty() || state.phase != Phase::anneal) return;
   remember_late_logits();
-  price_ = competition_->move(state, target_now(state));
+  if (competition_) price_ = competition_->move(state, target_now(state));
+  if (search_) {
+    for (const GateSite* site : sites_) HardConcrete(site->gate)->logits().mutable_grad() = torch::Tensor();  // look() moves them
+  }
+}
+
+bool GateControl::wants_look(const GateState& state) const {
+  return search_ != nullptr && state.phase == Phase::anneal && search_->is_due(annealed_, plan_.annealing_steps);
+}
+
+void GateControl::look(const UnitLosses& losses) {
+  search_->look(static_cast<double>(annealed_) / static_cast<double>(plan_.annealing_steps), losses);
+  price_ = search_->price();
+}
+
+int64_t GateControl::measurements() const { return search_ ? search_->measurements() : 0; }
+
+std::vector<Exchange> GateControl::exchanges() const {
+  std::vector<Exchange> found = search_ ? search_->exchanges() : std::vector<Exchange>{};
+  std::erase_if(found, [](const Exchange& exchange) { return exchange.closed < 0; });
+  return found;
+}
+
+std::string GateControl::unit_name(int64_t unit) const {
+  for (const GateSite* site : sites_) {
+    if (unit < site->gate->units()) return site->unit_name ? site->unit_name(unit) : fmt::format("{} {}", site->name, unit);
+    unit -= site->gate->units();
+  }
+  throw std::logic_error("there is no such unit");
 }
 
 int64_t GateControl::late_step() const {
@@ -249,6 +300,7 @@ std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>&
 }
 
 void GateControl::start_annealing(const GateState& state) {
+  if (search_) search_->start();
   if (options_.logits != LogitKind::fixed) return;
   std::vector<torch::Tensor> ranking, weight;
   for (size_t i = 0; i < sites_.size(); ++i) {
@@ -296,7 +348,9 @@ Hardening GateControl::harden(const GateState& state) {
       const torch::Tensor before = gate->ever_open(step_before).cpu();
       if (gate->has_instance_logits()) masks[i] &= before;  // units that no example opens cost nothing and stay closed
       result.projected_units += before.ne(masks[i]).sum().item<int64_t>();
-      gate->force(masks[i].to(gate->logits().device()), state.tau);
+      const torch::Tensor open = masks[i].to(gate->logits().device());
+      if (search_) gate->logits().copy_(open.to(gate->logits().scalar_type()) * (2 * decided_logit) - decided_logit);
+      gate->force(open, state.tau);
     }
     result.open_units += gate->ever_open(state).sum().item<int64_t>();
   }
@@ -316,6 +370,9 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
   }
   if (competition_) {
     for (const auto& [name, tensor] : competition_->memory()) result["competition/" + name] = tensor;
+  }
+  if (search_) result["search"] = search_->memory();
+  if (chooses()) {
     result["annealed"] = at::full({1}, annealed_, torch::kInt64);
     for (size_t i = 0; i < sites_.size(); ++i) result[sites_[i]->name + "/late_logits"] = late_logits_[i].clone();
   }
@@ -336,6 +393,9 @@ void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
       if (name.starts_with(prefix)) own[name.substr(prefix.size())] = tensor;
     }
     competition_->restore(own);
+  }
+  if (search_) search_->restore(memory.at("search"));
+  if (chooses()) {
     annealed_ = memory.at("annealed").item<int64_t>();
     for (size_t i = 0; i < sites_.size(); ++i) late_logits_[i] = memory.at(sites_[i]->name + "/late_logits").clone();
   }

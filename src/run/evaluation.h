@@ -152,6 +152,20 @@ struct Nouns {
   }
 };
 
+// An open unit and the closed one that could best stand in for it: how certain the choice is.
+struct UnitExchange {
+  using HasFields = void;
+  std::string open, closed;
+  double rise = 0, error = 0;  // of the validation NLL if they changed places, as measured before gates were fixed
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("open", open);
+    v("closed", closed);
+    v("rise", rise);
+    v("error", error);
+  }
+};
+
 // Where a run came from and how its gates were fixed.
 struct RunFacts {
   std::string dataset;
@@ -160,7 +174,8 @@ struct RunFacts {
   bool converged = true;
   std::optional<int64_t>
       late_changes;  // units that changed sides in the last tenth of annealing; none: nothing was chosen by gates
-  std::optional<double> logit_spread;  // of the logits before they were fixed
+  std::optional<double> logit_spread;                  // of the logits before they were fixed
+  std::optional<std::vector<UnitExchange>> exchanges;  // where units were measured: of the open ones that are worth least
   template <class Visitor>
   void visit(Visitor& v) {
     v("dataset", dataset);
@@ -169,6 +184,7 @@ struct RunFacts {
     v("converged", converged);
     v("late_changes", late_changes);
     v("logit_spread", logit_spread);
+    v("exchanges", exchanges);
   }
 };
 

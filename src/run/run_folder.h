@@ -21,6 +21,7 @@ namespace l0gm {
 //   predictions/       SPLIT.csv
 //   evaluation/        SPLIT.json
 //   summary.json, environment.json
+//   pupil/             with serve.pupil: the run of the small model that learned from this one
 // clang-format on
 class RunFolder {
  public:

@@ -60,6 +60,7 @@ void set_what_was_before(const Modality& modality, OptionList& options, const Co
   const Option& ensemble = options.find("model.ensemble");
   const bool is_read = options.unmet(ensemble, modality.name()) == nullptr && config.model.members > 1;
   if (is_read && !ensemble.named) options.set("model.ensemble=heads");
+  if (!options.named("gate.worth")) options.set("gate.worth=gradient");
 }
 
 constexpr std::string_view modality_condition = "modality = ";

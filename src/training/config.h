@@ -34,6 +34,7 @@ struct Config {
   ScheduleOptions schedule;
   CouplingOptions coupling;
   TrainOptions train;
+  ServeOptions serve;
 
   // Options that neither a file nor the command line named: the modality may set them when the data is known (Modality::settle).
   // Not an option itself; empty where a configuration was made by a program.
@@ -55,6 +56,7 @@ struct Config {
     v.section("schedule", schedule);
     v.section("coupling", coupling);
     v.section("train", train);
+    v.section("serve", serve);
   }
 };
 

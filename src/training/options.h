@@ -37,6 +37,22 @@ struct DistillOptions {
   }
 };
 
+struct ServeOptions {
+  bool pupil = false;
+  std::map<std::string, std::string> settings;
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("pupil", pupil,
+      "when the run is trained, a small model of one member learns from it, in RUN/pupil; `compact RUN` then writes the pupil")
+        .refused_unless("modality = table");
+    v("settings", settings,
+      "what the pupil has different, `{ \"model.hidden\" = \"63\" }`; else one hidden layer of 31 units, no statistics, "
+      "distill.weight 0.7, and the rest as the teacher")
+        .read_by("serve.pupil = true");
+  }
+};
+
 struct TrainOptions {
   Quality quality = Quality::good;
   int64_t epochs = 20;

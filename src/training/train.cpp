@@ -139,17 +139,27 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
   const Predictions valid = task.predict(model, final_state(config, model), Split::valid);
   write_predictions(folder.predictions(Split::valid), valid);
   const Calibrator calibrator = fit_calibrator(valid, config.train.calibrator);
-  folder.write_json(folder.summary(), {{"best_step", stood.best_step},
-                                       {"best_valid_nll", stood.best_nll},
-                                       {"steps", stood.step},
-                                       {"stopped_early", stood.stopped_early},
-                                       {"hardened", stood.hardened},
-                                       {"projected_units", stood.hardening.projected_units},
-                                       {"converged", stood.hardening.converged},
-                                       {"late_changes", stood.hardening.late_changes},
-                                       {"logit_spread", stood.hardening.logit_spread},
-                                       {"calibrator", calibrator.to_json()},
-                                       {"seconds", seconds}});
+  nlohmann::json summary = {{"best_step", stood.best_step},
+                            {"best_valid_nll", stood.best_nll},
+                            {"steps", stood.step},
+                            {"stopped_early", stood.stopped_early},
+                            {"hardened", stood.hardened},
+                            {"projected_units", stood.hardening.projected_units},
+                            {"converged", stood.hardening.converged},
+                            {"late_changes", stood.hardening.late_changes},
+                            {"logit_spread", stood.hardening.logit_spread},
+                            {"calibrator", calibrator.to_json()},
+                            {"seconds", seconds}};
+  if (trainer.control().measurements() > 0) {
+    summary["exchanges"] = nlohmann::json::array();
+    for (const Exchange& e : trainer.control().exchanges()) {
+      summary["exchanges"].push_back({{"open", trainer.control().unit_name(e.open)},
+                                      {"closed", trainer.control().unit_name(e.closed)},
+                                      {"rise", e.rise},
+                                      {"error", e.error}});
+    }
+  }
+  folder.write_json(folder.summary(), summary);
   folder.set_finished();
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "base/log.h"
 #include "gate/gate_figures.h"
@@ -19,6 +20,9 @@ namespace l0gm {
 namespace {
 
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
+
+// Rows that a look at single units predicts, of validation and training rows: fewer where there are many units to try.
+constexpr int64_t most_measured_rows = 8000, fewest_measured_rows = 1000, measured_work = 2'000'000;  // rows times predictions
 
 constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer the host has to wait for
 
@@ -56,7 +60,9 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
       steps_per_epoch_((task.steps_per_epoch() + config.train.accumulate - 1) / config.train.accumulate),
       steps_(config.train.epochs * steps_per_epoch_),
       annealing_steps_(count_annealing_steps(schedule_, steps_)),
-      control_(config.gate, model_->sites(), {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed)}),
+      control_(config.gate, model_->sites(),
+               {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed),
+                config.schedule.kind == ScheduleKind::anneal}),
       optimiser_(groups_of(*model_, config.train, control_.rate())),
       average_(model_, config.train.ema) {
   const bool gated = !model_->sites().empty();
@@ -131,21 +137,45 @@ double Trainer::validation_loss(const GateState& state) {
 
 // Weights are chosen by the loss that they are trained for: where rows or classes count differently, so they do here.
 double Trainer::weighted_nll(const Predictions& predictions) const {
+  if (!task_.class_weights.defined() && task_.row_weights.empty()) return nll(predictions);
+  const std::vector<double> losses = weighted_losses(predictions);
+  if (losses.empty()) return nll(predictions);
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+// Of the rows that have a label; their mean is the weighted loss.
+std::vector<double> Trainer::weighted_losses(const Predictions& predictions) const {
   const std::vector<double>& of_row = task_.row_weights;
-  if (!task_.class_weights.defined() && of_row.empty()) return nll(predictions);
   const std::vector<double> of_class = task_.class_weights.defined()
                                            ? to_doubles(task_.class_weights)
                                            : std::vector<double>(static_cast<size_t>(task_.class_count()), 1.0);
-  double sum = 0, weights = 0;
+  std::vector<double> losses;
+  double weights = 0;
   for (int64_t row = 0; row < predictions.size(); ++row) {
     const int32_t label = predictions.labels[static_cast<size_t>(row)];
     if (label < 0) continue;
     double weight = of_class[static_cast<size_t>(label)];
     if (!of_row.empty()) weight *= of_row[static_cast<size_t>(predictions.rows[static_cast<size_t>(row)])];
-    sum += weight * row_metric(predictions.row(row), label, RowMetric::nll);
+    losses.push_back(weight * row_metric(predictions.row(row), label, RowMetric::nll));
     weights += weight;
   }
-  return weights > 0 ? sum / weights : nll(predictions);
+  if (!(weights > 0)) return {};
+  for (double& loss : losses) loss *= static_cast<double>(losses.size()) / weights;
+  return losses;
+}
+
+void Trainer::look_at_units(const GateState& state) {
+  const int64_t rows = std::clamp(measured_work / control_.measurements(), fewest_measured_rows, most_measured_rows);
+  if (config_.train.ema <= 0) average_.reset();
+  const AveragedWeights::InUse averaged(average_);
+  control_.look([&] {
+    const auto losses_of = [&](Split split, int64_t count) {
+      return weighted_losses(task_.predict_sample(*model_, state, split, count));
+    };
+    MeasuredLosses losses{losses_of(Split::valid, rows / 2), {}};
+    losses.trained = losses_of(Split::train, rows - std::ssize(losses.fresh));
+    return losses;
+  });
 }
 
 // In a long run the weights may have overfitted before the gates are fixed; what follows would start from there.
@@ -294,6 +324,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
   while (state_.step < steps_ && !state_.stopped_early) {
     const GateState state = gate_state(state_.step);
     enter_phase(state);
+    if (control_.wants_look(state)) look_at_units(state);
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
     const int64_t done = state_.step + 1;

@@ -64,6 +64,7 @@ class Trainer {
   void end_here();
 
   const TrainerState& state() const { return state_; }
+  const GateControl& control() const { return control_; }
 
  private:
   GateState gate_state(int64_t step) const;
@@ -72,6 +73,8 @@ class Trainer {
   void take_better_weights(const GateState& state);
   double validation_loss(const GateState& state);
   double weighted_nll(const Predictions& predictions) const;
+  std::vector<double> weighted_losses(const Predictions& predictions) const;
+  void look_at_units(const GateState& state);  // closes units by what they are worth on validation rows
   void step(const GateState& state, int64_t epoch, int64_t index);
   // Of one part of a step's examples; the loss of the task and all of it, as that share of the step's.
   std::pair<torch::Tensor, torch::Tensor> add_gradients(const GateState& state, const Batch& batch, double share);

@@ -41,6 +41,23 @@ class CompactCase(CliCase):
 
 
 class Compact(CompactCase):
+    def test_a_teacher_and_its_pupil_in_one_step(self):
+        config = self.write("both.toml", '[data]\nsource = "planted-table"\nrows = 900\n[model]\nwidth = 4\nhidden = 16\nmembers = 3\n'
+                            '[gate]\nunit = "none"\n[train]\nepochs = 4\nbatch = 64\n[serve]\npupil = true\nsettings = { "model.hidden" = "7" }\n')
+        said = json.loads(self.run_program("--json", "--quiet", "train", config, "--out", self.path("both"), "--threads", "1")[0])
+        self.assertEqual((said["run"], said["pupil"]["run"]), (self.path("both"), self.path("both", "pupil")))
+        self.assertLess(said["pupil"]["parameters"], said["parameters"])
+        self.assertIn("hidden = 7", self.read("both", "pupil", "config.toml").decode())
+        pupil = json.loads(self.run_program("--json", "--quiet", "compact", self.path("both"), "-o", self.path("small.l0gm"))[0])
+        teacher = json.loads(self.run_program("--json", "--quiet", "compact", self.path("both"), "-o", self.path("large.l0gm"), "--teacher")[0])
+        self.assertLess(pupil["bytes"], teacher["bytes"])
+        self.run_program("data", "make", "planted-table", "--rows", "300", "--out", self.path("people.csv"))
+        self.predict("both/pupil", "people.csv", "run.csv")
+        self.predict("small.l0gm", "people.csv", "file.csv")
+        self.assert_close("run.csv", "file.csv")
+        self.refused("train", config, "--out", self.path("r"), "--set", 'serve.settings={"train.seed" = "1"}', says=["serve.settings names train.seed"])
+        self.assertFalse(os.path.exists(self.path("r")))
+
     def test_a_file_says_what_the_run_says(self):
         result = self.make()
         self.assertFalse([key for key in KEYS if key not in result], result)

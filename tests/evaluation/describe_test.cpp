@@ -53,6 +53,22 @@ TEST(Describe, UndefinedFiguresAreADash) {
   EXPECT_FALSE(contains(compare({nothing, nothing}), "nan")) << compare({nothing, nothing});
 }
 
+// Where units were measured, the report says which of them could as well be others.
+TEST(Describe, HowCertainTheChoiceIs) {
+  Evaluation run;
+  run.run = "runs/a";
+  run.gates.emplace().units_are = "columns";
+  run.facts.emplace();
+  run.facts->exchanges = std::vector<UnitExchange>{{"age", "sex", 0.02, 0.001}, {"hours", "race", 0.0003, 0.0004}};
+  const std::string text = describe(run);
+  EXPECT_TRUE(contains(text, "1 of the open columns could be others, by validation NLL: race for hours +0.0003 (error 0.0004)"))
+      << text;
+  EXPECT_FALSE(contains(text, "sex")) << text;
+  run.facts->exchanges->pop_back();
+  EXPECT_TRUE(contains(describe(run), "certain")) << describe(run);
+  EXPECT_EQ(Evaluation::from_json(run.to_json()).facts->exchanges->front().closed, "sex");
+}
+
 TEST(Describe, ARunThatDidNotConvergeIsMarked) {
   Evaluation run;
   run.run = "runs/a";

@@ -47,6 +47,14 @@ std::shared_ptr<TableBatch> TableTensors::select(const torch::Tensor& rows) cons
   return batch;
 }
 
+TableTensors TableTensors::some(const torch::Tensor& rows) const {
+  TableTensors result = *this;
+  for (torch::Tensor* tensor :
+       {&result.codes_, &result.slopes_, &result.ids_, &result.targets_, &result.soft_targets_, &result.weights_})
+    if (tensor->defined()) *tensor = tensor->index_select(0, rows);
+  return result;
+}
+
 std::shared_ptr<TableBatch> TableTensors::range(int64_t begin, int64_t end) const {
   auto batch = std::make_shared<TableBatch>();
   batch->codes = codes_.slice(0, begin, end).to(torch::kInt64);

@@ -19,6 +19,7 @@ class TableTensors {
   const torch::Tensor& targets() const { return targets_; }
   void set_soft_targets(const torch::Tensor& probabilities);            // [rows, classes]
   std::shared_ptr<TableBatch> select(const torch::Tensor& rows) const;  // by position
+  TableTensors some(const torch::Tensor& rows) const;                   // those alone
   std::shared_ptr<TableBatch> range(int64_t begin, int64_t end) const;
 
  private:

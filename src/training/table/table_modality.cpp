@@ -18,6 +18,7 @@
 #include "data/table/source.h"
 #include "data/table/statistics.h"
 #include "l0gm/error.h"
+#include "l0gm/gate_control.h"
 #include "model/table_model.h"
 #include "training/table/table_run.h"
 #include "training/table/table_settings.h"
@@ -88,8 +89,9 @@ std::vector<std::string> TableModality::models() const { return table_model_name
 
 void TableModality::settle(Config& config, const Record& record) const {
   const std::vector<int64_t>& class_rows = record.rows_of_classes();
-  const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}),
-                         std::ssize(dynamic_cast<const TableRecord&>(record).schema.columns), std::ssize(class_rows)};
+  const int64_t columns = std::ssize(dynamic_cast<const TableRecord&>(record).schema.columns);
+  const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}), columns, std::ssize(class_rows),
+                         measures_units(config.gate, columns)};
   const auto is_open = [&](std::string_view key) {
     return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
   };

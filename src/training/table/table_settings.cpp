@@ -33,12 +33,15 @@ int64_t epochs_for(int64_t rows, Quality quality) {
 std::vector<TableSetting> table_settings(const TableFacts& facts, Quality quality, int64_t epochs) {
   const bool few_rows = facts.rows < 2000;
   if (epochs == 0) epochs = epochs_for(facts.rows, quality);
-  return {{"train.batch", std::to_string(batch_for(facts.rows))},
-          {"train.epochs", std::to_string(epochs)},
-          {"train.patience", std::to_string(std::max<int64_t>(5, (epochs + 2) / 3))},
-          {"train.lr", "0.002"},
-          {"model.dropout", few_rows ? "0.3" : "0.2"},
-          {"model.interface_dropout", few_rows ? "0.2" : "0.1"}};
+  std::vector<TableSetting> settings = {{"train.batch", std::to_string(batch_for(facts.rows))},
+                                        {"train.epochs", std::to_string(epochs)},
+                                        {"train.patience", std::to_string(std::max<int64_t>(5, (epochs + 2) / 3))},
+                                        {"train.lr", "0.002"},
+                                        {"model.dropout", few_rows ? "0.3" : "0.2"},
+                                        {"model.interface_dropout", few_rows ? "0.2" : "0.1"}};
+  // What columns tell together is learned late, and has to be known before the first one is closed.
+  if (facts.measures_columns) settings.push_back({"schedule.anneal_until", "0.7"});
+  return settings;
 }
 
 std::vector<std::string> describe_table_settings() {
@@ -50,7 +53,8 @@ std::vector<std::string> describe_table_settings() {
       "| `train.patience` | a third of `train.epochs`, at least `5` |",
       "| `train.lr` | `0.002` |",
       "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
-      "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |"};
+      "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |",
+      "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |"};
 }
 
 }  // namespace l0gm

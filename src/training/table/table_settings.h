@@ -11,6 +11,7 @@ namespace l0gm {
 // What settings follow from: training rows, input columns, classes.
 struct TableFacts {
   int64_t rows = 0, columns = 0, classes = 2;
+  bool measures_columns = false;  // a budget of columns, which are closed one by one (gate.worth)
 };
 
 // An option that follows from the table, where nobody named it.

@@ -12,7 +12,8 @@ namespace l0gm {
 
 namespace {
 constexpr int64_t evaluation_block = 4096;
-constexpr uint64_t order_stream = 0x6f72646572;  // numbers of their own for the order of rows
+constexpr uint64_t sample_stream = 0x73616d706c65;  // the same sample whatever the seed: seeds are to agree
+constexpr uint64_t order_stream = 0x6f72646572;     // numbers of their own for the order of rows
 }  // namespace
 
 void TableTask::add_split(Split split, EncodedTable table, torch::Device device, torch::Dtype dtype) {
@@ -39,6 +40,18 @@ std::shared_ptr<Batch> TableTask::training_batch(int64_t epoch, int64_t index) {
 
 Predictions TableTask::predict(Model& model, const GateState& state, Split split) {
   return predict_table(model, state, splits_.at(split), schema_.classes);
+}
+
+Predictions TableTask::predict_sample(Model& model, const GateState& state, Split split, int64_t examples) {
+  const TableTensors& all = splits_.at(split);
+  if (all.rows() <= examples) return predict(model, state, split);
+  auto found = samples_.find({split, examples});
+  if (found == samples_.end()) {
+    const std::vector<int64_t> order = RandomStream(sample_stream).permutation(all.rows());
+    const torch::Tensor rows = at::tensor(at::ArrayRef<int64_t>(order).slice(0, static_cast<size_t>(examples)), torch::kInt64);
+    found = samples_.emplace(std::pair(split, examples), all.some(rows.to(all.targets().device()))).first;
+  }
+  return predict_table(model, state, found->second, schema_.classes);
 }
 
 Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows,

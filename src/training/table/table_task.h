@@ -18,6 +18,7 @@ class TableTask : public Task {
   int64_t steps_per_epoch() const override;
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
   Predictions predict(Model& model, const GateState& state, Split split) override;
+  Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t examples) override;
   int64_t class_count() const override { return static_cast<int64_t>(schema_.classes.size()); }
   const TableTensors& split(Split name) const { return splits_.at(name); }
 
@@ -26,6 +27,7 @@ class TableTask : public Task {
   int64_t batch_;
   uint64_t seed_;
   std::map<Split, TableTensors> splits_;
+  std::map<std::pair<Split, int64_t>, TableTensors> samples_;
   int64_t ordered_epoch_ = -1;
   torch::Tensor order_;
 };

@@ -47,6 +47,17 @@ TEST(TableTensors, TakesOverTheMemoryOfATableThatIsMovedIn) {
   EXPECT_TRUE(at::equal(wide.range(0, 6)->slopes, all->slopes.to(torch::kFloat64)));
 }
 
+TEST(TableTensors, SomeRowsAreATableOfTheirOwn) {
+  const TableTensors all(toy_rows(), torch::kCPU, torch::kFloat64);
+  const torch::Tensor rows = at::tensor(std::vector<int64_t>{4, 1}, torch::kInt64);
+  const TableTensors some = all.some(rows);
+  EXPECT_EQ(some.rows(), 2);
+  EXPECT_TRUE(at::equal(some.range(0, 2)->codes, all.select(rows)->codes));
+  EXPECT_TRUE(at::equal(some.range(0, 2)->slopes, all.select(rows)->slopes));
+  EXPECT_TRUE(at::equal(some.range(0, 2)->example_ids, all.select(rows)->example_ids));
+  EXPECT_TRUE(at::equal(some.targets(), all.select(rows)->targets));
+}
+
 TEST(TableTensors, SelectAndRangeAgree) {
   const TableTensors tensors(toy_rows(), torch::kCPU, torch::kFloat32);
   const auto selected = tensors.select(at::tensor(std::vector<int64_t>{4, 2, 2, 0}, torch::kInt64));
