@@ -6,8 +6,10 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "l0gm/error.h"
 #include "runtime/container.h"
 #include "runtime/file_predictor.h"
+#include "runtime/text/text_file_predictor.h"
 #include "server/http_message.h"
 #include "server/model_description.h"
 #include "server/request_error.h"
@@ -39,11 +41,19 @@ std::vector<double> missing_in_training(const json& manifest, size_t columns) {
   return shares;
 }
 
+// Texts on the caller's thread alone, as rows of tables: the server has threads of its own.
+std::unique_ptr<Predictor> predictor_of(const Container& file) {
+  if (file.kind() != "text") return std::make_unique<FilePredictor>(read_compact(file), std::nullopt);
+  if (const std::string why = text_obstacle(file); !why.empty())
+    throw UserError(fmt::format("{} cannot be served here: {}; `l0gm predict` serves it with LibTorch", file.name(), why));
+  return std::make_unique<TextFilePredictor>(file, std::nullopt, 1);
+}
+
 }  // namespace
 
 std::shared_ptr<const ServedModel> ServedModel::open(std::string name, const std::filesystem::path& path) {
   const Container container = Container::read(path);
-  auto predictor = std::make_unique<FilePredictor>(read_compact(container), std::nullopt);
+  auto predictor = predictor_of(container);
   const std::string version = sha256(container.manifest_text()).substr(0, 12);  // the hash of the tensors is in it
   return std::make_shared<ServedModel>(std::move(name), std::move(predictor), container.manifest(), version);
 }

@@ -28,6 +28,11 @@ int64_t epochs_for(int64_t rows, Quality quality) {
   return std::max<int64_t>(3, std::lround(share * epochs));
 }
 
+// Every column adds to the first layer and to the pairs: with many of them, steps of one size for each change the logits too much.
+double learning_rate_for(int64_t columns) {
+  return std::clamp(0.04 / static_cast<double>(std::max<int64_t>(columns, 1)), 0.0002, 0.002);
+}
+
 }  // namespace
 
 std::vector<TableSetting> table_settings(const TableFacts& facts, Quality quality, int64_t epochs) {
@@ -36,7 +41,7 @@ std::vector<TableSetting> table_settings(const TableFacts& facts, Quality qualit
   std::vector<TableSetting> settings = {{"train.batch", std::to_string(batch_for(facts.rows))},
                                         {"train.epochs", std::to_string(epochs)},
                                         {"train.patience", std::to_string(std::max<int64_t>(5, (epochs + 2) / 3))},
-                                        {"train.lr", "0.002"},
+                                        {"train.lr", fmt::format("{:.2g}", learning_rate_for(facts.columns))},
                                         {"model.dropout", few_rows ? "0.3" : "0.2"},
                                         {"model.interface_dropout", few_rows ? "0.2" : "0.1"}};
   // What columns tell together is learned late, and has to be known before the first one is closed.
@@ -51,7 +56,7 @@ std::vector<std::string> describe_table_settings() {
       "| `train.epochs` | `30` from 4,000 to 100,000 training rows; fewer rows: more, to `90` for 450; more rows: 3,000,000 rows "
       "altogether, at least `4`. `fast`: 0.4 times as many, `best`: twice |",
       "| `train.patience` | a third of `train.epochs`, at least `5` |",
-      "| `train.lr` | `0.002` |",
+      "| `train.lr` | `0.002` up to 20 columns, beyond them `0.04` divided by their number, at least `0.0002` |",
       "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
       "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |",
       "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |"};

@@ -39,6 +39,18 @@ TEST(TableSettings, ShortTablesGetManySmallStepsLongOnesFewPasses) {
   }
 }
 
+TEST(TableSettings, ManyColumnsTakeSmallerSteps) {
+  const auto rate = [](int64_t columns) {
+    for (const auto& [key, value] : table_settings({5000, columns, 2}, Quality::good))
+      if (key == "train.lr") return std::stod(value);
+    return 0.0;
+  };
+  EXPECT_EQ(rate(1), 0.002);
+  EXPECT_EQ(rate(20), 0.002);
+  EXPECT_EQ(rate(80), 0.0005);
+  EXPECT_EQ(rate(2000), 0.0002);
+}
+
 TEST(TableSettings, QualityBuysPasses) {
   for (const int64_t rows : {300, 5000, 100'000, 10'000'000}) {
     EXPECT_LT(settings_for(rows, Quality::fast)["train.epochs"], settings_for(rows)["train.epochs"]) << rows;
