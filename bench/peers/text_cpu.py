@@ -23,14 +23,18 @@ from hf_folder import hf_folder
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def sample(path: Path, count: int) -> list[str]:
+def labelled(path: Path, count: int) -> list[tuple[str, str]]:
     import lzma
     import random
 
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        texts = [line.rstrip("\n").split("\t", 1)[1] for line in lines]
-    random.Random(0).shuffle(texts)
-    return texts[:count]
+        rows = [line.rstrip("\n").split("\t", 1) for line in lines]
+    random.Random(0).shuffle(rows)
+    return [(label, text) for label, text in rows[:count]]
+
+
+def sample(path: Path, count: int) -> list[str]:
+    return [text for _, text in labelled(path, count)]
 
 
 def blocks(ids: list[list[int]], tokens: int) -> list[list[int]]:
@@ -48,13 +52,15 @@ class L0gm:
 
     def __init__(self, arguments: argparse.Namespace, texts: list[str], work: Path) -> None:
         self.program, self.threads, self.run = str(arguments.program), str(arguments.threads), work / "run"
+        labels = sorted({label for label, _ in labelled(arguments.data / "train.tsv.xz", 50)})
         with open(work / "texts.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["text", "label", "part"])
             for i, text in enumerate(texts):
-                writer.writerow([text, i % 2, "test"])
-            for i in range(80):
-                writer.writerow([f"a short text of class {i % 2}", i % 2, "valid" if i < 20 else "train"])
+                writer.writerow([text, labels[i % 2], "test"])
+            # Beginnings of training reviews: enough for a head whose probabilities mean something.
+            for i, (label, text) in enumerate(labelled(arguments.data / "train.tsv.xz", 300)):
+                writer.writerow([text[:400], label, "valid" if i < 60 else "train"])
         (work / "texts.toml").write_text(f"""[data]
 source = "csv"
 train = "{work / 'texts.csv'}"
