@@ -86,21 +86,15 @@ json predict_path(const ModelStore::Entry& entry, int64_t most_rows, bool with_t
                                  {"415", "neither JSON nor CSV"},
                                  {"503", "too much to do, or too slow"}});
   if (with_token) responses = errors(responses, {{"401", "a token is wanted"}});
-  const json calibrated = {{"name", "calibrated"},
-                           {"in", "query"},
-                           {"description",
-                            "calibrated or raw probabilities; default: as the file says. The body may say it instead"},
-                           {"schema",
-                            model.has_both() ? json{{"type", "boolean"}} : json{{"const", model.predictor().is_calibrated()}}}};
-  return {{"post",
-           {{"operationId", "predict_" + model.name()},
-            {"summary", "Probabilities of rows or texts"},
-            {"description",
-             "Also takes text/csv, with a header line; ?delimiter=; for another delimiter than the training files'. "
-             "Columns that the model does not read are ignored."},
-            {"parameters", json::array({calibrated})},
-            {"requestBody", body},
-            {"responses", responses}}}};
+  return {
+      {"post",
+       {{"operationId", "predict_" + model.name()},
+        {"summary", "Probabilities of rows or texts"},
+        {"description",
+         "Also takes text/csv, with a header line; then ?calibrated=false chooses raw probabilities, and ?delimiter=; another "
+         "delimiter than the training files'. Columns that the model does not read are ignored."},
+        {"requestBody", body},
+        {"responses", responses}}}};
 }
 
 json schemas() {

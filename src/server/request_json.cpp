@@ -55,6 +55,8 @@ void JsonRows::read() {
   }
   cursor_.end();
   if (put_off_ != nullptr) {
+    // Not in the model's own order, which may be another one after a reload.
+    if (!has_columns_) cursor_.refuse("rows that are arrays want the key 'columns', which names their values");
     cursor_.go_to(put_off_);
     read_rows();
   }
@@ -126,13 +128,12 @@ void JsonRows::start_row() {
 
 void JsonRows::read_rows() {
   last_row_.assign(columns_.size(), 0);
-  if (!has_columns_) {  // arrays have the model's columns in the model's order
-    for (size_t c = 0; c < columns_.size(); ++c) layout_.push_back(static_cast<int32_t>(c));
-  }
   cursor_.open('[');
   while (cursor_.next(']')) {
     const char first = cursor_.peek();
-    if (first != '{' && first != '[') cursor_.refuse("a row is an object {\"column\": value, …} or an array of values");
+    if (first != '{' && (first != '[' || !has_columns_)) {
+      cursor_.refuse("a row is an object {\"column\": value, …}, or, where 'columns' names them, an array of values");
+    }
     start_row();
     first == '{' ? read_object() : read_array();
   }

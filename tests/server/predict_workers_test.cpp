@@ -55,9 +55,9 @@ class Office {
   std::unique_ptr<PredictWorkers> workers_;
 };
 
-std::string body_of(const std::vector<std::string>& cells) {
+std::string body_of(const std::vector<std::string>& cells, const char* column = "p") {
   nlohmann::json rows = nlohmann::json::array();
-  for (const std::string& cell : cells) rows.push_back({cell});
+  for (const std::string& cell : cells) rows.push_back({{column, cell}});
   return nlohmann::json{{"rows", rows}}.dump();
 }
 
@@ -95,12 +95,12 @@ TEST(PredictWorkersThreads, BatchesAreBoundedByRows) {
 TEST(PredictWorkersThreads, BatchesOfTextsAreBoundedByTokens) {
   Office office({.rows = 1000, .tokens = 100, .wait = std::chrono::milliseconds(20)}, true);
   const std::string text(160, 'a');  // about 42 tokens
-  const auto& answers = office.answers(std::vector<std::string>(10, body_of({text})));
+  const auto& answers = office.answers(std::vector<std::string>(10, body_of({text}, "text")));
   EXPECT_EQ(answers.size(), 10U);
   EXPECT_EQ(office.calls->most_rows, 2);
   // One request that is more than a batch is predicted in parts.
   Office large({.rows = 1000, .tokens = 100}, true);
-  EXPECT_EQ(second_class(large.answers({body_of(std::vector<std::string>(9, text))}).at(0)).size(), 9U);
+  EXPECT_EQ(second_class(large.answers({body_of(std::vector<std::string>(9, text), "text")}).at(0)).size(), 9U);
   EXPECT_LE(large.calls->most_rows, 3);
   EXPECT_GE(large.calls->count, 3);
 }
@@ -139,7 +139,7 @@ TEST(PredictWorkersThreads, CsvIsAnsweredAsAsked) {
 
 TEST(PredictWorkersThreads, ThereIsNoOtherCalibration) {
   Office office({});
-  EXPECT_EQ(office.answers({R"({"rows": [[0.5]], "calibrated": true})"}).at(0).status, 400);
+  EXPECT_EQ(office.answers({R"({"rows": [{"p": 0.5}], "calibrated": true})"}).at(0).status, 400);
 }
 
 }  // namespace
