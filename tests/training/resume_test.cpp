@@ -109,7 +109,7 @@ using Settings = std::vector<std::string>;
 INSTANTIATE_TEST_SUITE_P(
     Training, Resume,
     testing::Values(Settings{"gate.target_active=0.25"}, Settings{"gate.lambda=0.01", "train.checkpoint_every=4"},
-                    Settings{"gate.k=9", "train.ema=0"},
+                    Settings{"gate.k=9", "train.ema=0"}, Settings{"gate.unit=group", "gate.k=9"},
                     Settings{"gate.logits=instance", "gate.target_active=0.3", "model.members=2"},
                     Settings{"gate.logits=static", "gate.static_by=gradient", "gate.k=9", "schedule.warmup=0.4"},
                     Settings{"gate.target_active=0.3", "model.members=3", "model.ensemble=heads"},
