@@ -147,7 +147,7 @@ class Compact(CompactCase):
         library = os.environ.get("L0GM_RUNTIME_LIBRARY", "")
         if os.environ.get("L0GM_BUILD_TYPE") != "Release" or not library:
             self.skipTest("not a release build")
-        self.assertLess(os.path.getsize(library), 1_000_000)
+        self.assertLess(os.path.getsize(library), 2_000_000)  # texts are half of it: tables of Unicode, kernels of their own
         self.assertNotIn(b"libtorch", open(library, "rb").read())
 
     def test_refused(self):
