@@ -96,7 +96,10 @@ def build_httplib(out: Path, build: Path) -> Path | None:
 
 
 def seconds_of(text: str) -> float:
-    number, unit = re.fullmatch(r"([0-9.]+)(us|ms|s|m)", text).groups()
+    found = re.fullmatch(r"([0-9.]+)(us|ms|s|m)", text)
+    if found is None:  # no request was finished
+        return float("nan")
+    number, unit = found.groups()
     return float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60}[unit]
 
 
@@ -157,7 +160,7 @@ def main() -> int:
                        "--port", "PORT", "--no-access-log", "--log-level", "warning"], {"MODEL_DIR": str(arguments.lightgbm.resolve())})]
     httplib = build_httplib(arguments.out, arguments.build)
     if httplib is not None:
-        servers.append(Server("cpp-httplib, the same model", "/v1/models/adult:predict", [str(httplib), str(arguments.model), "PORT"]))
+        servers.append(Server("cpp-httplib", "/v1/models/adult:predict", [str(httplib), str(arguments.model), "PORT"]))
     if arguments.only:
         servers = [server for server in servers if server.name in arguments.only.split(",")]
 
@@ -180,7 +183,7 @@ def main() -> int:
                     load(address, script, arguments.connections, 3)  # warm
                     before = processor_seconds(process)
                     measured = load(address, script, arguments.connections, arguments.seconds)
-                    measured["processor_us"] = 1e6 * (processor_seconds(process) - before) / measured["requests"]
+                    measured["processor_us"] = 1e6 * (processor_seconds(process) - before) / max(measured["requests"], 1)
                     measured.update(server=server.name, rows=count, round=round_number, silent=len(silent), memory_mb=memory_of(process))
                     results.append(measured)
                     print(json.dumps(measured), file=sys.stderr)

@@ -99,7 +99,8 @@ void HttpServer::run() {
     for (int i = 0; i < count; ++i) on_event(events[static_cast<size_t>(i)].data.u64, events[static_cast<size_t>(i)].events);
     if (stops_.load() > 0 && !stopping_) start_stopping();
     if (now_ >= next_check_) check_deadlines();
-    handler_.after_round();
+    // Who is answered may have sent the next request together with this one.
+    for (auto ready = handler_.after_round(); !ready.empty(); ready = handler_.after_round()) deliver(std::move(ready));
     if (stopping_ && (stops_.load() > 1 || now_ >= stop_at_)) break;
   }
 }
@@ -125,7 +126,7 @@ void HttpServer::on_event(uint64_t id, uint32_t events) {
   if (id == wake_id) {
     uint64_t count = 0;
     [[maybe_unused]] const auto taken = ::read(wake_, &count, sizeof count);
-    return deliver_replies();
+    return deliver(take_replies());
   }
   Connection* const connection = find(id);
   if (connection == nullptr) return;  // closed by an earlier event of this round
@@ -356,12 +357,12 @@ void HttpServer::after_sending(Connection& connection, Connection::Sent sent) {
   shutdown(connection.descriptor, SHUT_WR);
 }
 
-void HttpServer::deliver_replies() {
-  std::vector<std::pair<uint64_t, HttpResponse>> replies;
-  {
-    const std::lock_guard lock(replies_mutex_);
-    replies.swap(replies_);
-  }
+std::vector<std::pair<uint64_t, HttpResponse>> HttpServer::take_replies() {
+  const std::lock_guard lock(replies_mutex_);
+  return std::exchange(replies_, {});
+}
+
+void HttpServer::deliver(std::vector<std::pair<uint64_t, HttpResponse>> replies) {
   for (const auto& [id, response] : replies) {
     Connection* const connection = find(id);
     if (connection == nullptr) continue;

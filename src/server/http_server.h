@@ -36,7 +36,8 @@ class HttpHandler {
   virtual std::optional<HttpResponse> before_body(const HttpRequest& request) = 0;
   // The answer, or none: then it follows by HttpServer::reply with this number.
   virtual std::optional<HttpResponse> handle(HttpRequest request, uint64_t connection) = 0;
-  virtual void after_round() = 0;  // all requests that have arrived by now were handled
+  // All requests that have arrived by now were handled: answers that are ready.
+  virtual std::vector<std::pair<uint64_t, HttpResponse>> after_round() = 0;
   virtual void on_stop() = 0;
 };
 
@@ -73,7 +74,8 @@ class HttpServer {
   void watch(int descriptor, uint64_t id, uint32_t events, bool add);
   void set_interest(Connection& connection, uint32_t events);
   void close(Connection& connection);
-  void deliver_replies();
+  void deliver(std::vector<std::pair<uint64_t, HttpResponse>> replies);
+  std::vector<std::pair<uint64_t, HttpResponse>> take_replies();
   void check_deadlines();
   void start_stopping();
   void wake();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "server/request_error.h"
@@ -11,7 +12,10 @@
 namespace l0gm {
 namespace {
 
-constexpr int64_t share_of_budget = 16;     // a batch of more work than this share is not gathered by one worker alone
+constexpr int64_t share_of_budget = 16;  // a batch of more work than this share is not gathered by one worker alone
+// What is predicted by the thread that receives requests keeps others waiting: no more than some tenths of a millisecond.
+constexpr size_t most_bytes_here = 4096, most_bytes_of_all_here = 65536;
+constexpr double most_row_seconds_here = 5e-6;
 constexpr size_t most_looked_through = 64;  // waiting requests, for one of the same model
 
 void clear(InputCounts& counts) {
@@ -35,9 +39,21 @@ struct PredictWorkers::Batch {
   std::vector<float> probabilities;
   InputCounts counts;
   std::vector<Reply> replies;
+
+  void start() {
+    jobs.clear();
+    rows = cost = 0;
+  }
+  void add(std::unique_ptr<PredictJob> job) {
+    rows += job->rows.rows;
+    cost += job->cost;
+    jobs.push_back(std::move(job));
+  }
+  bool takes(const PredictJob& job) const { return jobs.empty() || jobs.front()->predictor == job.predictor; }
 };
 
-PredictWorkers::PredictWorkers(BatchOptions options, Deliver deliver) : options_(options), deliver_(std::move(deliver)) {
+PredictWorkers::PredictWorkers(BatchOptions options, Deliver deliver)
+    : options_(options), deliver_(std::move(deliver)), here_(std::make_unique<Batch>()) {
   for (int i = 0; i < std::max(options_.threads, 1); ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -113,8 +129,7 @@ bool PredictWorkers::read(PredictJob& job, Batch& batch) const {
 
 // Requests of one model as long as there is room; false at the end.
 bool PredictWorkers::gather(Batch& batch) {
-  batch.jobs.clear();
-  batch.rows = batch.cost = 0;
+  batch.start();
   std::unique_ptr<PredictJob> job = std::move(batch.next);
   if (job == nullptr) {
     job = take(nullptr, {});
@@ -124,21 +139,47 @@ bool PredictWorkers::gather(Batch& batch) {
   const auto until = job->arrived + options_.wait;
   bool shared = false;
   while (job != nullptr) {
-    batch.rows += job->rows.rows;
-    batch.cost += job->cost;
-    batch.jobs.push_back(std::move(job));
+    batch.add(std::move(job));
     const PredictJob& first = *batch.jobs.front();
     const int64_t most = budget(first);
     if (!shared && batch.cost >= most / share_of_budget) shared = true, wake_another();
     do {
       job = batch.cost < most ? take(first.model.get(), until) : nullptr;
     } while (job != nullptr && !read(*job, batch));
-    if (job != nullptr && (job->predictor != first.predictor || batch.cost + job->cost > most)) {
+    if (job != nullptr && (!batch.takes(*job) || batch.cost + job->cost > most)) {
       batch.next = std::move(job);
     }
   }
   wake_another();
   return true;
+}
+
+bool PredictWorkers::is_small(const PredictJob& job) const {
+  const double seconds = job.model->row_seconds();
+  return options_.wait.count() == 0 && job.body.size() <= most_bytes_here && seconds > 0 && seconds <= most_row_seconds_here &&
+         job.model->predictor().concurrent() && !job.model->predictor().reads_texts();
+}
+
+std::vector<PredictWorkers::Reply> PredictWorkers::predict_here(std::vector<std::unique_ptr<PredictJob>>& jobs) {
+  Batch& batch = *here_;
+  size_t bytes = 0;
+  batch.start();
+  for (std::unique_ptr<PredictJob>& job : jobs) {
+    if (bytes + job->body.size() > most_bytes_of_all_here || !is_small(*job)) continue;
+    bytes += job->body.size();
+    if (!read(*job, batch)) {
+      job.reset();
+      continue;
+    }
+    if (!batch.takes(*job)) {
+      predict(batch);
+      batch.start();
+    }
+    batch.add(std::move(job));
+  }
+  predict(batch);
+  std::erase(jobs, nullptr);
+  return std::exchange(batch.replies, {});
 }
 
 void PredictWorkers::answer(const PredictJob& job, HttpResponse response, Batch& batch) const {
@@ -197,19 +238,25 @@ void PredictWorkers::predict_alone(const PredictJob& job, Batch& batch) const {
 
 void PredictWorkers::predict(Batch& batch) const {
   if (batch.jobs.empty()) return;
+  const ServerClock::time_point start = ServerClock::now();
   batch.counts = batch.jobs.front()->predictor->empty_counts();
-  if (batch.jobs.size() > 1 && predict_together(batch)) return;
-  for (const auto& job : batch.jobs) {
-    try {
-      predict_alone(*job, batch);
-      job->metrics->count_rows(*job->predictor, batch.counts, batch.probabilities.data(), job->rows.rows);
-      answer(*job, job->answer_of(batch.probabilities, 0, &batch.counts), batch);
-    } catch (const RequestError& error) {
-      answer(*job, error_response(error.status(), error.what()), batch);
-    } catch (const std::exception& error) {
-      log_error(fmt::format("model '{}': {}", job->model->name(), error.what()));
-      answer(*job, error_response(500, "the model could not be computed; the server's log tells more"), batch);
-    }
+  if (batch.jobs.size() == 1 || !predict_together(batch)) {
+    for (const auto& job : batch.jobs) predict_or_refuse(*job, batch);
+  }
+  const double seconds = std::chrono::duration<double>(ServerClock::now() - start).count();
+  batch.jobs.front()->model->count_seconds(seconds / static_cast<double>(std::max<int64_t>(batch.rows, 1)));
+}
+
+void PredictWorkers::predict_or_refuse(const PredictJob& job, Batch& batch) const {
+  try {
+    predict_alone(job, batch);
+    job.metrics->count_rows(*job.predictor, batch.counts, batch.probabilities.data(), job.rows.rows);
+    answer(job, job.answer_of(batch.probabilities, 0, &batch.counts), batch);
+  } catch (const RequestError& error) {
+    answer(job, error_response(error.status(), error.what()), batch);
+  } catch (const std::exception& error) {
+    log_error(fmt::format("model '{}': {}", job.model->name(), error.what()));
+    answer(job, error_response(500, "the model could not be computed; the server's log tells more"), batch);
   }
 }
 

@@ -33,6 +33,8 @@ class PredictWorkers {
   PredictWorkers(BatchOptions options, Deliver deliver);
   ~PredictWorkers();                                          // finishes what waits
   void push(std::vector<std::unique_ptr<PredictJob>>& jobs);  // takes all of them
+  // Predicts on the caller's thread what takes less time than waking another one, and takes it out of `jobs`. By one thread only.
+  std::vector<Reply> predict_here(std::vector<std::unique_ptr<PredictJob>>& jobs);
 
  private:
   struct Batch;
@@ -40,15 +42,18 @@ class PredictWorkers {
   bool gather(Batch& batch);
   std::unique_ptr<PredictJob> take(const ServedModel* of, ServerClock::time_point until);
   void wake_another();
+  bool is_small(const PredictJob& job) const;
   bool read(PredictJob& job, Batch& batch) const;
   int64_t budget(const PredictJob& job) const;
   void predict(Batch& batch) const;
   bool predict_together(Batch& batch) const;
   void predict_alone(const PredictJob& job, Batch& batch) const;
+  void predict_or_refuse(const PredictJob& job, Batch& batch) const;
   void answer(const PredictJob& job, HttpResponse response, Batch& batch) const;
 
   BatchOptions options_;
   Deliver deliver_;
+  std::unique_ptr<Batch> here_;  // of predict_here
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::unique_ptr<PredictJob>> waiting_;

@@ -151,7 +151,11 @@ void serve(const ServeOptions& options) {
   ModelStore models(sources, metrics);
   std::unique_ptr<PredictWorkers> workers;
   Service service({token, is_loopback(options.host) && token.empty(), options.most_rows}, models, metrics,
-                  [&workers](Service::Jobs& jobs) { workers->push(jobs); });
+                  [&workers](Service::Jobs& jobs) {
+                    Service::Replies ready = workers->predict_here(jobs);
+                    if (!jobs.empty()) workers->push(jobs);
+                    return ready;
+                  });
   HttpServer server(options.host, options.port, limits_of(options), service, metrics);
   workers = std::make_unique<PredictWorkers>(batches_of(options), [&](std::vector<PredictWorkers::Reply> replies) {
     for (const auto& [connection, response] : replies) metrics.count_answer("predict", response.status);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,9 @@ class ServedModel {
   const Predictor& predictor(std::optional<bool> calibrated) const;
   // By one of its predictors; one call at a time where that serves no more.
   void predict(const Predictor& by, Cells cells, std::span<float> probabilities, InputCounts& counts) const;
+  // What a row takes to predict and to answer, as it was lately; 0: not known yet.
+  double row_seconds() const { return row_seconds_.load(std::memory_order_relaxed); }
+  void count_seconds(double of_a_row) const;
   // The beginning of each answer in JSON: {"model": …, "classes": […], "calibrated": …, "predictions": [
   const std::string& answer_start(const Predictor& of) const { return of.is_calibrated() ? calibrated_start_ : raw_start_; }
   const std::vector<std::string>& class_texts() const { return class_texts_; }       // as JSON
@@ -43,6 +47,7 @@ class ServedModel {
   std::string name_, version_;
   std::unique_ptr<Predictor> predictor_, other_;  // as the file says; the other way, where there is one
   mutable std::mutex one_at_a_time_;
+  mutable std::atomic<double> row_seconds_{0};
   ColumnNames columns_;
   std::vector<std::string> class_texts_;
   std::string calibrated_start_, raw_start_, description_;

@@ -153,9 +153,11 @@ std::optional<HttpResponse> Service::handle(HttpRequest request, uint64_t connec
   return response;
 }
 
-void Service::after_round() {
-  if (!jobs_.empty()) push_(jobs_);
+Service::Replies Service::after_round() {
+  Replies replies = jobs_.empty() ? Replies() : push_(jobs_);
   jobs_.clear();
+  for (const auto& [connection, response] : replies) metrics_.count_answer("predict", response.status);
+  return replies;
 }
 
 std::unique_ptr<PredictJob> Service::make_job(HttpRequest& request, const Route& route, uint64_t connection) const {

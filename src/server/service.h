@@ -22,12 +22,13 @@ struct ServiceOptions {
 class Service : public HttpHandler {
  public:
   using Jobs = std::vector<std::unique_ptr<PredictJob>>;
-  using Push = std::function<void(Jobs&)>;  // takes all of them
+  using Replies = std::vector<std::pair<uint64_t, HttpResponse>>;
+  using Push = std::function<Replies(Jobs&)>;  // takes all of them; answers that are ready at once
   Service(ServiceOptions options, const ModelStore& models, ServerMetrics& metrics, Push push);
 
   std::optional<HttpResponse> before_body(const HttpRequest& request) override;
   std::optional<HttpResponse> handle(HttpRequest request, uint64_t connection) override;
-  void after_round() override;
+  Replies after_round() override;
   void on_stop() override { ready_ = false; }
 
  private:

@@ -18,11 +18,12 @@ struct Calls {
 // Probability of class 1: the first cell as a number; "x" cannot be predicted, "new" was not seen.
 class FakePredictor : public Predictor {
  public:
-  FakePredictor(std::vector<std::string> columns, bool texts = false, std::shared_ptr<Calls> calls = std::make_shared<Calls>())
-      : columns_(std::move(columns)), texts_(texts), calls_(std::move(calls)) {}
+  FakePredictor(std::vector<std::string> columns, bool texts = false, std::shared_ptr<Calls> calls = std::make_shared<Calls>(),
+                bool concurrent = false)
+      : columns_(std::move(columns)), texts_(texts), concurrent_(concurrent), calls_(std::move(calls)) {}
   const std::vector<std::string>& columns() const override { return columns_; }
   const std::vector<std::string>& classes() const override { return classes_; }
-  bool concurrent() const override { return false; }
+  bool concurrent() const override { return concurrent_; }
   bool reads_texts() const override { return texts_; }
   char number_notation(size_t column) const override { return column < notations.size() ? notations[column] : '\0'; }
   void predict(Cells cells, std::span<float> probabilities, InputCounts& counts) const override {
@@ -49,7 +50,7 @@ class FakePredictor : public Predictor {
     probabilities[2 * at + 1] = p;
   }
   std::vector<std::string> columns_, classes_ = {"no", "yes"};
-  bool texts_;
+  bool texts_, concurrent_;
   std::shared_ptr<Calls> calls_;
 };
 

@@ -15,10 +15,10 @@ using testing_tools::FakePredictor;
 
 class Office {
  public:
-  explicit Office(BatchOptions options, bool texts = false)
+  explicit Office(BatchOptions options, bool texts = false, bool concurrent = false)
       : model_(std::make_shared<ServedModel>("m",
                                              std::make_unique<FakePredictor>(std::vector<std::string>{texts ? "text" : "p"},
-                                                                             texts, calls),
+                                                                             texts, calls, concurrent),
                                              nlohmann::json(), "v")),
         workers_(std::make_unique<PredictWorkers>(options, [this](std::vector<PredictWorkers::Reply> replies) {
           const std::lock_guard lock(mutex_);
@@ -36,6 +36,7 @@ class Office {
     made->arrived = ServerClock::now();
     return made;
   }
+  std::vector<PredictWorkers::Reply> here(std::vector<std::unique_ptr<PredictJob>>& jobs) { return workers_->predict_here(jobs); }
   // All together; the answers by connection, when all are there.
   const std::map<uint64_t, HttpResponse>& answers(const std::vector<std::string>& bodies) {
     std::vector<std::unique_ptr<PredictJob>> jobs;
@@ -116,6 +117,26 @@ TEST(PredictWorkersThreads, AMistakeConcernsItsOwnRequest) {
   EXPECT_FLOAT_EQ(second_class(answers.at(3))[0], 0.3F);
   EXPECT_EQ(nlohmann::json::parse(answers.at(4).body)["unseen"]["p"], 1);
   EXPECT_EQ(answers.at(0).body.find("unseen"), std::string::npos);
+}
+
+TEST(PredictWorkersThreads, SmallRequestsOfFastModelsArePredictedByTheCaller) {
+  Office office({}, false, true);
+  std::vector<std::unique_ptr<PredictJob>> jobs;
+  jobs.push_back(office.job(0, body_of({"0.5"})));
+  EXPECT_TRUE(office.here(jobs).empty()) << "nobody knows yet how long a row takes";
+  EXPECT_EQ(jobs.size(), 1U);
+  jobs.front()->model->count_seconds(1e-6);
+  jobs.push_back(office.job(1, "not json"));
+  jobs.push_back(office.job(2, body_of(std::vector<std::string>(1000, "0.5"))));  // too much for it
+  jobs.push_back(office.job(3, body_of({"0.25", "new"})));
+  const auto replies = office.here(jobs);
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0]->connection, 2U);
+  ASSERT_EQ(replies.size(), 3U);
+  for (const auto& [connection, response] : replies) EXPECT_EQ(response.status, connection == 1 ? 400 : 200) << response.body;
+  jobs.front()->model->count_seconds(1);
+  jobs.push_back(office.job(4, body_of({"0.5"})));
+  EXPECT_TRUE(office.here(jobs).empty()) << "rows take too long";
 }
 
 TEST(PredictWorkersThreads, LateRequestsAreGivenUp) {

@@ -14,8 +14,10 @@ using testing_tools::FakePredictor;
 class ServiceTest : public ::testing::Test {
  protected:
   Service make(ServiceOptions options) {
-    return {std::move(options), models_, metrics_,
-            [this](Service::Jobs& jobs) { std::move(jobs.begin(), jobs.end(), std::back_inserter(jobs_)); }};
+    return {std::move(options), models_, metrics_, [this](Service::Jobs& jobs) {
+              std::move(jobs.begin(), jobs.end(), std::back_inserter(jobs_));
+              return Service::Replies();
+            }};
   }
   static HttpRequest request(std::string method, std::string path, std::string host = "127.0.0.1:80") {
     HttpRequest made;
