@@ -69,6 +69,13 @@ HttpResponse error_response(int status, std::string_view message) {
   return response;
 }
 
+std::string http_date(std::time_t second) {
+  std::tm parts{};
+  gmtime_r(&second, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
+}
+
 void append_head(const HttpResponse& response, bool keep_alive, std::string_view date, std::string& out) {
   out += "HTTP/1.1 ";
   append_number(out, static_cast<size_t>(response.status));

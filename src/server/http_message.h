@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ std::string_view reason_of(int status);  // "Not Found"
 
 // {"error": {"status": 404, "message": "…"}}
 HttpResponse error_response(int status, std::string_view message);
+
+std::string http_date(std::time_t second);  // "Tue, 17 Nov 2026 15:42:23 GMT"
 
 // The head of a response, appended to `out`. `date`: as in the header of that name.
 void append_head(const HttpResponse& response, bool keep_alive, std::string_view date, std::string& out);

@@ -2,17 +2,13 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 
 #include "l0gm/error.h"
@@ -24,7 +20,6 @@ namespace {
 constexpr size_t read_bytes = 64 << 10;
 constexpr auto check_every = std::chrono::milliseconds(100);
 constexpr auto closing_time = std::chrono::seconds(2);
-constexpr int events_at_once = 256;
 // What epoll reports is known by a number. A connection's has its descriptor in its last bits.
 constexpr uint64_t listener_id = 1, wake_id = 2;
 constexpr int descriptor_bits = 24;
@@ -41,40 +36,22 @@ void send_at_once(int descriptor, std::string_view text) {
 }  // namespace
 
 HttpServer::HttpServer(const std::string& host, int port, HttpLimits limits, HttpHandler& handler, ServerMetrics& metrics)
-    : limits_(limits), handler_(handler), metrics_(metrics), read_buffer_(read_bytes, '\0') {
+    : limits_(limits), handler_(handler), metrics_(metrics), poll_(wake_id), read_buffer_(read_bytes, '\0') {
   raise_descriptor_limit(limits.connections);
   listener_ = listen_on(host, port, port_);
-  epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (epoll_ < 0 || wake_ < 0) throw UserError(fmt::format("the system gives no epoll: {}", std::strerror(errno)));
-  watch(listener_, listener_id, EPOLLIN, true);
-  watch(wake_, wake_id, EPOLLIN, true);
+  poll_.add(listener_, listener_id, EPOLLIN);
 }
 
 HttpServer::~HttpServer() {
   for (const auto& connection : connections_) {
     if (connection != nullptr) ::close(connection->descriptor);
   }
-  for (const int descriptor : {listener_, epoll_, wake_}) {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-}
-
-void HttpServer::watch(int descriptor, uint64_t id, uint32_t events, bool add) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = id;
-  epoll_ctl(epoll_, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
-}
-
-void HttpServer::wake() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+  if (listener_ >= 0) ::close(listener_);
 }
 
 void HttpServer::stop() {
   stops_.fetch_add(1);
-  wake();
+  poll_.ring();
 }
 
 void HttpServer::reply(std::vector<std::pair<uint64_t, HttpResponse>> replies) {
@@ -84,35 +61,23 @@ void HttpServer::reply(std::vector<std::pair<uint64_t, HttpResponse>> replies) {
     std::move(replies.begin(), replies.end(), std::back_inserter(replies_));
     if (!first) return;  // whoever came first wakes the server
   }
-  wake();
+  poll_.ring();
 }
 
 void HttpServer::run() {
-  std::array<epoll_event, events_at_once> events;
   next_check_ = Clock::now() + check_every;
   while (!(stopping_ && open_ == 0)) {
     const int timeout = open_ > 0 || stopping_ || !accepts_ ? static_cast<int>(check_every.count()) : -1;
-    const int count = epoll_wait(epoll_, events.data(), events_at_once, timeout);
-    if (count < 0 && errno != EINTR) throw std::runtime_error(fmt::format("epoll_wait: {}", std::strerror(errno)));
+    const std::span<const epoll_event> events = poll_.wait(timeout);
     now_ = Clock::now();
-    update_date();
-    for (int i = 0; i < count; ++i) on_event(events[static_cast<size_t>(i)].data.u64, events[static_cast<size_t>(i)].events);
+    if (std::time(nullptr) != date_second_) date_ = http_date(date_second_ = std::time(nullptr));
+    for (const epoll_event& event : events) on_event(event.data.u64, event.events);
     if (stops_.load() > 0 && !stopping_) start_stopping();
     if (now_ >= next_check_) check_deadlines();
     // Who is answered may have sent the next request together with this one.
     for (auto ready = handler_.after_round(); !ready.empty(); ready = handler_.after_round()) deliver(std::move(ready));
     if (stopping_ && (stops_.load() > 1 || now_ >= stop_at_)) break;
   }
-}
-
-void HttpServer::update_date() {
-  const std::time_t second = std::time(nullptr);
-  if (second == date_second_) return;
-  date_second_ = second;
-  std::tm parts{};
-  gmtime_r(&second, &parts);
-  char text[64];
-  date_.assign(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts));
 }
 
 Connection* HttpServer::find(uint64_t id) {
@@ -124,8 +89,7 @@ Connection* HttpServer::find(uint64_t id) {
 void HttpServer::on_event(uint64_t id, uint32_t events) {
   if (id == listener_id) return accept_all();
   if (id == wake_id) {
-    uint64_t count = 0;
-    [[maybe_unused]] const auto taken = ::read(wake_, &count, sizeof count);
+    poll_.quiet();
     return deliver(take_replies());
   }
   Connection* const connection = find(id);
@@ -149,7 +113,7 @@ void HttpServer::accept_all() {
       return;
     } else if (!make_room()) {  // no descriptor is left, and who waits would wake us again at once
       accepts_ = false;
-      return watch(listener_, listener_id, 0, false);
+      return poll_.change(listener_, listener_id, 0);
     }
   }
 }
@@ -171,7 +135,7 @@ void HttpServer::add_connection(int descriptor) {
   connections_[at]->deadline = now_ + limits_.idle;
   connections_[at]->last_used = now_;
   connections_[at]->interest = EPOLLIN;
-  watch(descriptor, id, EPOLLIN, true);
+  poll_.add(descriptor, id, EPOLLIN);
   metrics_.connections.store(++open_, std::memory_order_relaxed);
 }
 
@@ -191,7 +155,7 @@ bool HttpServer::make_room() {
 void HttpServer::set_interest(Connection& connection, uint32_t events) {
   if (connection.interest == events) return;
   connection.interest = events;
-  watch(connection.descriptor, connection.id, events, false);
+  poll_.change(connection.descriptor, connection.id, events);
 }
 
 void HttpServer::close(Connection& connection) {
@@ -206,7 +170,7 @@ void HttpServer::check_deadlines() {
   next_check_ = now_ + check_every;
   if (!accepts_ && !stopping_) {
     accepts_ = true;
-    watch(listener_, listener_id, EPOLLIN, false);
+    poll_.change(listener_, listener_id, EPOLLIN);
   }
   for (size_t i = 0; i < connections_.size(); ++i) {
     Connection* const connection = connections_[i].get();

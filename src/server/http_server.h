@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "server/connection.h"
+#include "server/event_poll.h"
 #include "server/http_message.h"
 #include "server/server_metrics.h"
 
@@ -71,27 +73,25 @@ class HttpServer {
   void refuse(Connection& connection, const HttpResponse& response);
   void send(Connection& connection, const HttpResponse& response, bool keep_alive);
   void after_sending(Connection& connection, Connection::Sent sent);
-  void watch(int descriptor, uint64_t id, uint32_t events, bool add);
   void set_interest(Connection& connection, uint32_t events);
   void close(Connection& connection);
   void deliver(std::vector<std::pair<uint64_t, HttpResponse>> replies);
   std::vector<std::pair<uint64_t, HttpResponse>> take_replies();
   void check_deadlines();
   void start_stopping();
-  void wake();
-  void update_date();
   Connection* find(uint64_t id);
 
   HttpLimits limits_;
   HttpHandler& handler_;
   ServerMetrics& metrics_;
-  int listener_ = -1, epoll_ = -1, wake_ = -1, port_ = 0;
+  int listener_ = -1, port_ = 0;
+  EventPoll poll_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by descriptor
   uint64_t next_id_ = 1;
   int64_t open_ = 0;
   size_t held_bytes_ = 0;
   std::string read_buffer_, head_, date_;
-  int64_t date_second_ = 0;
+  std::time_t date_second_ = 0;
   Clock::time_point now_, next_check_, stop_at_;
   std::atomic<int> stops_{0};
   bool stopping_ = false, accepts_ = true;

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/csv.h"
 #include "base/text.h"
 #include "encode/table/cell_text.h"
 #include "server/openapi.h"

@@ -33,6 +33,8 @@ TEST(HttpMessage, QueryValues) {
   EXPECT_FALSE(query_value("ab=1&c", "a", value));
 }
 
+TEST(HttpMessage, Dates) { EXPECT_EQ(http_date(784111777), "Sun, 06 Nov 1994 08:49:37 GMT"); }
+
 TEST(HttpMessage, HeadSaysWhatFollows) {
   HttpResponse response = error_response(404, "no");
   response.headers = "X-Own: 1\r\n";
