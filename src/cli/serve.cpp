@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "cli/command.h"
 #include "l0gm/error.h"
@@ -29,9 +30,12 @@ namespace {
 
 void add_serve(CLI::App& app, const Common& common) {
   CLI::App* verb = app.add_subcommand("serve", "compact models over HTTP; the same as the program l0gm-serve");
-  verb->prefix_command();  // its arguments, --help among them, are the other program's
+  verb->fallthrough(false)->allow_extras();  // its arguments, --help among them, are the other program's
   verb->set_help_flag();
-  verb->callback([verb, &common] { start_server(verb->remaining(), common.quiet); });
+  const auto help = std::make_shared<bool>(false);  // else the flag of the whole program takes it
+  verb->add_flag("-h,--help", *help);
+  verb->callback(
+      [verb, help, &common] { start_server(*help ? std::vector<std::string>{"--help"} : verb->remaining(), common.quiet); });
 }
 
 }  // namespace l0gm
