@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/version.h"
-#include "runtime/served_model.h"
+#include "runtime/any_model.h"
 
 struct l0gm_model {
-  l0gm::ServedModel state;
+  l0gm::AnyModel state;
 };
 
 struct l0gm_layout {
@@ -90,7 +90,7 @@ l0gm_status l0gm_load(const char* path, const l0gm_options* options, l0gm_model*
     if (options->calibrated != 0) wanted.calibrated = options->calibrated > 0;
   }
   return guarded(L0GM_BAD_FILE, [&] {
-    *model = new l0gm_model{l0gm::ServedModel(l0gm::Container::read(path), wanted)};
+    *model = new l0gm_model{l0gm::AnyModel(l0gm::Container::read(path), wanted)};
     return L0GM_OK;
   });
 }

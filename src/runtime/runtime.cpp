@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "runtime/served_model.h"
+#include "runtime/any_model.h"
 
 namespace l0gm {
 namespace {
@@ -18,7 +18,7 @@ void check_counts(const InputCounts& counts, size_t columns) {
 }
 
 // The number of rows, taken from the probabilities, as a model may have no columns; the cells must agree.
-int64_t rows_of(const ServedModel& state, size_t cells, size_t probabilities, int64_t width) {
+int64_t rows_of(const AnyModel& state, size_t cells, size_t probabilities, int64_t width) {
   const size_t classes = state.classes().size(), rows = probabilities / classes;
   size_t wanted = 0;
   const bool fits =
@@ -29,7 +29,7 @@ int64_t rows_of(const ServedModel& state, size_t cells, size_t probabilities, in
 }
 
 template <class Rows, class Cell>
-void predict_rows(const ServedModel& state, std::span<const Cell> cells, std::span<float> probabilities, const RowLayout* layout,
+void predict_rows(const AnyModel& state, std::span<const Cell> cells, std::span<float> probabilities, const RowLayout* layout,
                   InputCounts* counts) {
   if (layout != nullptr) check_layout(*layout, state.columns().size());
   const int64_t width = layout != nullptr ? layout->width : static_cast<int64_t>(state.columns().size());
@@ -41,8 +41,8 @@ void predict_rows(const ServedModel& state, std::span<const Cell> cells, std::sp
 
 }  // namespace
 
-struct CompactModel::State : ServedModel {
-  using ServedModel::ServedModel;
+struct CompactModel::State : AnyModel {
+  using AnyModel::AnyModel;
 };
 
 CompactModel::CompactModel(std::unique_ptr<State> state) : state_(std::move(state)) {}

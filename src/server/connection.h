@@ -30,11 +30,12 @@ struct Connection {
   RequestReader reader;
   std::string unread;  // bytes behind the request that is being served
   size_t unread_at = 0;
-  size_t held = 0;  // bytes of its request that the server has counted
+  size_t held = 0;  // bytes of its request, later of its answer, that the server has counted
   bool keep_alive = true, head_only = false, checked_head = false;
   uint32_t interest = 0;  // as epoll knows it
   std::chrono::steady_clock::time_point deadline;
   std::chrono::steady_clock::time_point last_used;
+  size_t rest() const { return out_.size(); }  // bytes that are kept of an answer
   bool is_idle() const { return state == State::receiving && !reader.started(); }
 
  private:

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t read_bytes = 64 << 10;
 constexpr auto check_every = std::chrono::milliseconds(100);
 constexpr auto closing_time = std::chrono::seconds(2);
+constexpr int accepts_at_once = 64;  // then the others have their turn
 // What epoll reports is known by a number. A connection's has its descriptor in its last bits.
 constexpr uint64_t listener_id = 1, wake_id = 2;
 constexpr int descriptor_bits = 24;
@@ -87,7 +88,7 @@ Connection* HttpServer::find(uint64_t id) {
 }
 
 void HttpServer::on_event(uint64_t id, uint32_t events) {
-  if (id == listener_id) return accept_all();
+  if (id == listener_id) return accept_some(accepts_at_once);
   if (id == wake_id) {
     poll_.quiet();
     return deliver(take_replies());
@@ -104,12 +105,12 @@ void HttpServer::on_event(uint64_t id, uint32_t events) {
 
 // Connections: who comes and who goes.
 
-void HttpServer::accept_all() {
-  while (true) {
+void HttpServer::accept_some(int most) {
+  for (int i = 0; i < most; ++i) {
     const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor >= 0) {
       add_connection(descriptor);
-    } else if (errno != EMFILE && errno != ENFILE) {
+    } else if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
       return;
     } else if (!make_room()) {  // no descriptor is left, and who waits would wake us again at once
       accepts_ = false;
@@ -120,7 +121,7 @@ void HttpServer::accept_all() {
 
 void HttpServer::add_connection(int descriptor) {
   add_one(metrics_.accepted);
-  if (descriptor >> descriptor_bits != 0 || (open_ >= limits_.connections && !make_room())) {
+  if (descriptor >> descriptor_bits != 0 || (open_ + std::ssize(abandoned_) >= limits_.connections && !make_room())) {
     add_one(metrics_.refused_connections);
     send_at_once(descriptor, full);
     ::close(descriptor);
@@ -159,7 +160,11 @@ void HttpServer::set_interest(Connection& connection, uint32_t events) {
 }
 
 void HttpServer::close(Connection& connection) {
-  held_bytes_ -= connection.held;
+  if (connection.state == Connection::State::waiting) {
+    abandoned_.emplace(connection.id, connection.held);  // what works on its request still holds it
+  } else {
+    held_bytes_ -= connection.held;
+  }
   const int descriptor = connection.descriptor;
   ::close(descriptor);  // leaves epoll as well
   connections_[static_cast<size_t>(descriptor)].reset();
@@ -188,7 +193,7 @@ void HttpServer::check_deadlines() {
 
 // Nobody new; clients that have begun a request get their answer, the others are let go.
 void HttpServer::start_stopping() {
-  accept_all();  // who waits to be accepted was promised a connection by the system
+  accept_some(static_cast<int>(limits_.connections));  // who waits to be accepted was promised a connection by the system
   stopping_ = true;
   stop_at_ = now_ + limits_.grace;
   handler_.on_stop();
@@ -299,6 +304,7 @@ void HttpServer::refuse(Connection& connection, const HttpResponse& response) {
 
 void HttpServer::send(Connection& connection, const HttpResponse& response, bool keep_alive) {
   connection.keep_alive = keep_alive && !stopping_;
+  connection.state = Connection::State::sending;  // its request is answered: nobody else holds any of it
   held_bytes_ -= std::exchange(connection.held, 0);
   head_.clear();
   append_head(response, connection.keep_alive, date_, head_);
@@ -308,7 +314,9 @@ void HttpServer::send(Connection& connection, const HttpResponse& response, bool
 
 void HttpServer::after_sending(Connection& connection, Connection::Sent sent) {
   if (sent == Connection::Sent::failed) return close(connection);
+  held_bytes_ = held_bytes_ + connection.rest() - std::exchange(connection.held, connection.rest());
   if (sent == Connection::Sent::some) {
+    if (held_bytes_ > limits_.all_bodies_bytes) return close(connection);  // too many clients do not read their answers
     connection.state = Connection::State::sending;
     return set_interest(connection, EPOLLOUT);
   }
@@ -329,7 +337,13 @@ std::vector<std::pair<uint64_t, HttpResponse>> HttpServer::take_replies() {
 void HttpServer::deliver(std::vector<std::pair<uint64_t, HttpResponse>> replies) {
   for (const auto& [id, response] : replies) {
     Connection* const connection = find(id);
-    if (connection == nullptr) continue;
+    if (connection == nullptr) {
+      if (const auto gone = abandoned_.find(id); gone != abandoned_.end()) {
+        held_bytes_ -= gone->second;
+        abandoned_.erase(gone);
+      }
+      continue;
+    }
     send(*connection, response, connection->keep_alive);
     read_on(id);
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ namespace l0gm {
 struct HttpLimits {
   size_t head_bytes = 16 << 10;
   size_t body_bytes = 8 << 20;
-  size_t all_bodies_bytes = 256 << 20;  // of requests that are being received, together
+  size_t all_bodies_bytes = 256 << 20;  // of requests that are received or worked on and of answers that wait, together
   int64_t connections = 1024;
   std::chrono::milliseconds request{10000};  // to receive one
   std::chrono::milliseconds answer{60000};   // to send one
@@ -61,7 +62,7 @@ class HttpServer {
  private:
   using Clock = std::chrono::steady_clock;
   void on_event(uint64_t id, uint32_t events);
-  void accept_all();
+  void accept_some(int most);
   void add_connection(int descriptor);
   bool make_room();
   void on_readable(Connection& connection);
@@ -90,6 +91,7 @@ class HttpServer {
   uint64_t next_id_ = 1;
   int64_t open_ = 0;
   size_t held_bytes_ = 0;
+  std::unordered_map<uint64_t, size_t> abandoned_;  // connections that closed before their answer: bytes of their requests
   std::string read_buffer_, head_, date_;
   std::time_t date_second_ = 0;
   Clock::time_point now_, next_check_, stop_at_;

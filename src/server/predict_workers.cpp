@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t share_of_budget = 16;  // a batch of more work than this share is not gathered by one worker alone
 // What is predicted by the thread that receives requests keeps others waiting: no more than some tenths of a millisecond.
 constexpr size_t most_bytes_here = 4096, most_bytes_of_all_here = 65536;
-constexpr double most_row_seconds_here = 5e-6;
+constexpr double most_row_seconds_here = 5e-6, most_seconds_here = 3e-4;
 constexpr size_t most_looked_through = 64;  // waiting requests, for one of the same model
 
 void clear(InputCounts& counts) {
@@ -55,6 +55,12 @@ struct PredictWorkers::Batch {
 PredictWorkers::PredictWorkers(BatchOptions options, Deliver deliver)
     : options_(options), deliver_(std::move(deliver)), here_(std::make_unique<Batch>()) {
   for (int i = 0; i < std::max(options_.threads, 1); ++i) threads_.emplace_back([this] { work(); });
+}
+
+void PredictWorkers::abandon() {
+  abandoned_ = true;
+  const std::lock_guard lock(mutex_);
+  waiting_.clear();
 }
 
 PredictWorkers::~PredictWorkers() {
@@ -156,8 +162,10 @@ bool PredictWorkers::gather(Batch& batch) {
 
 bool PredictWorkers::is_small(const PredictJob& job) const {
   const double seconds = job.model->row_seconds();
+  // As many rows as such a body can hold: a cell and what parts it from the next are two bytes.
+  const double most_rows = static_cast<double>(job.body.size() / (2 * std::max<size_t>(1, job.model->columns().size())) + 1);
   return options_.wait.count() == 0 && job.body.size() <= most_bytes_here && seconds > 0 && seconds <= most_row_seconds_here &&
-         job.model->predictor().concurrent() && !job.model->predictor().reads_texts();
+         seconds * most_rows <= most_seconds_here && job.model->predictor().concurrent() && !job.model->predictor().reads_texts();
 }
 
 std::vector<PredictWorkers::Reply> PredictWorkers::predict_here(std::vector<std::unique_ptr<PredictJob>>& jobs) {
@@ -191,21 +199,23 @@ void PredictWorkers::answer(const PredictJob& job, HttpResponse response, Batch&
 // All rows of the batch at once. false: a row cannot be predicted, or a value was not seen, which concerns one request alone.
 bool PredictWorkers::predict_together(Batch& batch) const {
   const PredictJob& first = *batch.jobs.front();
-  batch.probabilities.resize(static_cast<size_t>(batch.rows) * first.predictor->classes().size());
-  batch.cells.clear();
-  for (const auto& job : batch.jobs) batch.cells.insert(batch.cells.end(), job->rows.cells.begin(), job->rows.cells.end());
+  std::vector<HttpResponse> answers;
   try {
+    batch.probabilities.resize(static_cast<size_t>(batch.rows) * first.predictor->classes().size());
+    batch.cells.clear();
+    for (const auto& job : batch.jobs) batch.cells.insert(batch.cells.end(), job->rows.cells.begin(), job->rows.cells.end());
     first.model->predict(*first.predictor, {batch.cells, batch.rows}, batch.probabilities, batch.counts);
+    if (any(batch.counts.unseen) || any(batch.counts.unreadable)) return false;
+    size_t row = 0;
+    for (const auto& job : batch.jobs) {
+      answers.push_back(job->answer_of(batch.probabilities, row, nullptr));
+      row += static_cast<size_t>(job->rows.rows);
+    }
   } catch (const std::exception&) {
     return false;
   }
-  if (any(batch.counts.unseen) || any(batch.counts.unreadable)) return false;
   first.metrics->count_rows(*first.predictor, batch.counts, batch.probabilities.data(), batch.rows);
-  size_t row = 0;
-  for (const auto& job : batch.jobs) {
-    answer(*job, job->answer_of(batch.probabilities, row, nullptr), batch);
-    row += static_cast<size_t>(job->rows.rows);
-  }
+  for (size_t i = 0; i < answers.size(); ++i) answer(*batch.jobs[i], std::move(answers[i]), batch);
   return true;
 }
 
@@ -217,7 +227,7 @@ void PredictWorkers::predict_alone(const PredictJob& job, Batch& batch) const {
   clear(batch.counts);
   int64_t done = 0;
   while (done < job.rows.rows) {
-    if (ServerClock::now() - job.arrived > options_.limit) {
+    if (abandoned_ || ServerClock::now() - job.arrived > options_.limit) {
       throw RequestError(503, fmt::format("{} of {} rows were predicted when the time was over; send fewer at a time", done,
                                           job.rows.rows));
     }

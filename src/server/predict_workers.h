@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -31,7 +32,8 @@ class PredictWorkers {
   using Deliver = std::function<void(std::vector<Reply>)>;
 
   PredictWorkers(BatchOptions options, Deliver deliver);
-  ~PredictWorkers();                                          // finishes what waits
+  ~PredictWorkers();                                          // finishes what waits, unless it was abandoned
+  void abandon();                                             // nobody waits for answers any more
   void push(std::vector<std::unique_ptr<PredictJob>>& jobs);  // takes all of them
   // Predicts on the caller's thread what takes less time than waking another one, and takes it out of `jobs`. By one thread only.
   std::vector<Reply> predict_here(std::vector<std::unique_ptr<PredictJob>>& jobs);
@@ -58,6 +60,7 @@ class PredictWorkers {
   std::condition_variable arrived_;
   std::deque<std::unique_ptr<PredictJob>> waiting_;
   bool stopping_ = false;
+  std::atomic<bool> abandoned_{false};
   std::vector<std::thread> threads_;
 };
 

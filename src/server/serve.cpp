@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -89,7 +90,9 @@ class Reloader {
 std::atomic<HttpServer*> running{nullptr};  // for the signal handler, which can be handed nothing
 
 void on_signal(int) {
+  const int before = errno;  // the code that was interrupted may be about to read it
   if (HttpServer* server = running.load()) server->stop();
+  errno = before;
 }
 
 class SignalsStopServer {
@@ -161,12 +164,17 @@ void serve(const ServeOptions& options) {
     for (const auto& [connection, response] : replies) metrics.count_answer("predict", response.status);
     server.reply(std::move(replies));
   });
+  // The workers end before the server that they reply to, also when it throws.
+  struct EndWorkers {
+    std::unique_ptr<PredictWorkers>& workers;
+    ~EndWorkers() { workers.reset(); }
+  } const end_workers{workers};
   const Reloader reloader(models, milliseconds(options.reload_seconds, "--reload"));
   const SignalsStopServer signals(server);
   announce(options, models, server.port());
   server.run();
+  workers->abandon();  // whoever could still be answered has been
   log_info("stopped");
-  workers.reset();  // before the server that it replies to
 }
 
 }  // namespace l0gm

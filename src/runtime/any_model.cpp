@@ -1,4 +1,4 @@
-#include "runtime/served_model.h"
+#include "runtime/any_model.h"
 
 #include <fmt/format.h>
 
@@ -6,20 +6,20 @@
 
 namespace l0gm {
 
-bool ServedModel::is_numeric(size_t column) const {
+bool AnyModel::is_numeric(size_t column) const {
   if (table_) return table_->is_numeric(column);
   if (column == 0) return false;
   throw UserError(fmt::format("there is no column {}: the model reads texts, column 0 alone", column));
 }
 
-int32_t ServedModel::code(size_t column, std::string_view text) const {
+int32_t AnyModel::code(size_t column, std::string_view text) const {
   if (table_) return table_->code(column, text);
   is_numeric(column);
   throw UserError(fmt::format("column '{}' is free text and has no codes; give rows of text", columns().front()));
 }
 
 // A row of one text, wherever it lies in the caller's rows.
-void ServedModel::predict_texts(const CellRows& rows, int64_t count, float* probabilities, int64_t* missing) const {
+void AnyModel::predict_texts(const CellRows& rows, int64_t count, float* probabilities, int64_t* missing) const {
   const int64_t place = rows.positions != nullptr ? rows.positions[0] : 0;
   std::vector<std::string_view> texts;
   texts.reserve(static_cast<size_t>(count));
@@ -27,7 +27,7 @@ void ServedModel::predict_texts(const CellRows& rows, int64_t count, float* prob
   text_->predict(texts, probabilities, missing);
 }
 
-void ServedModel::predict_texts(const CCellRows& rows, int64_t count, float* probabilities, int64_t* missing) const {
+void AnyModel::predict_texts(const CCellRows& rows, int64_t count, float* probabilities, int64_t* missing) const {
   const int64_t place = rows.positions != nullptr ? rows.positions[0] : 0;
   std::vector<std::string_view> texts;
   texts.reserve(static_cast<size_t>(count));
@@ -43,7 +43,7 @@ void ServedModel::predict_texts(const CCellRows& rows, int64_t count, float* pro
   text_->predict(texts, probabilities, missing);
 }
 
-void ServedModel::predict_texts(const NumberRows&, int64_t, float*, int64_t*) const {
+void AnyModel::predict_texts(const NumberRows&, int64_t, float*, int64_t*) const {
   throw UserError(fmt::format("the model reads texts (column '{}'): rows of numbers say nothing to it; give rows of text",
                               columns().front()));
 }

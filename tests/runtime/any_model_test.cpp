@@ -1,4 +1,4 @@
-#include "runtime/served_model.h"
+#include "runtime/any_model.h"
 
 #include <gtest/gtest.h>
 

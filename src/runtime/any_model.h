@@ -11,9 +11,9 @@
 namespace l0gm {
 
 // A compact file of any kind that the runtime serves: what is behind the C++ and the C interface.
-class ServedModel {
+class AnyModel {
  public:
-  ServedModel(const Container& file, CompactModel::Options options) {
+  AnyModel(const Container& file, CompactModel::Options options) {
     if (file.kind() == "text") {
       text_ = std::make_unique<TextModel>(file, options);
     } else {
