@@ -39,5 +39,25 @@ TEST(FilePredictor, AgreesWithTheModel) {
   }
 }
 
+TEST(FilePredictor, GivesTheOtherProbabilitiesFromTheSameWeights) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "m.l0gm";
+  CompactHeader header = sample_header(full_sample());
+  write_compact(path, header, sample_net(header.schema, full_sample()));
+  const auto probabilities_of = [](const Predictor& predictor) {
+    std::vector<float> probabilities(sample_rows().size() * 3);
+    InputCounts counts = predictor.empty_counts();
+    predictor.predict({flat(sample_rows()), std::ssize(sample_rows())}, probabilities, counts);
+    return probabilities;
+  };
+  const FilePredictor raw(path, false), calibrated(path, true);
+  EXPECT_EQ(probabilities_of(*raw.with_calibration(true)), probabilities_of(calibrated));
+  EXPECT_EQ(probabilities_of(*calibrated.with_calibration(false)), probabilities_of(raw));
+  EXPECT_TRUE(raw.with_calibration(true)->is_calibrated());
+  header.calibrator = {};
+  write_compact(path, header, sample_net(header.schema, full_sample()));
+  EXPECT_EQ(FilePredictor(path, false).with_calibration(true), nullptr);
+}
+
 }  // namespace
 }  // namespace l0gm
