@@ -32,12 +32,8 @@ struct Exchange {
   double rise = 0, error = 0;  // of the loss on the measured examples if they changed places, and its standard error
 };
 
-// Losses by the gates as they are, one for each example, always of the same examples: some that weights are not trained on, and
-// some that they are (perhaps none), which count as far as they agree.
-struct MeasuredLosses {
-  std::vector<double> fresh, trained;
-};
-using UnitLosses = std::function<MeasuredLosses()>;
+// Losses of examples that weights are not trained on, one each, always of the same examples, by the gates as they are.
+using UnitLosses = std::function<std::vector<double>()>;
 
 class GateCompetition;
 class UnitSearch;

@@ -12,7 +12,7 @@ namespace l0gm {
 
 namespace {
 
-constexpr int64_t looks = 24;                                    // at most
+constexpr int64_t looks = 32;                                    // at most
 constexpr double close_from = 0.5, close_until = 0.85;           // of annealing: units are closed in between
 constexpr double closed_at_once = 0.1;                           // of the open units; what says the same could go together
 constexpr double strays = 1;                                     // units that training closes, and opens, in each example
@@ -82,7 +82,7 @@ bool UnitSearch::may_close(const Mask& open, size_t unit) const {
   return false;
 }
 
-MeasuredLosses UnitSearch::measured(const Mask& open, const UnitLosses& losses) const {
+std::vector<double> UnitSearch::measured(const Mask& open, const UnitLosses& losses) const {
   torch::NoGradGuard no_grad;
   size_t unit = 0;
   for (const GateSite* site : sites_) {
@@ -96,19 +96,22 @@ MeasuredLosses UnitSearch::measured(const Mask& open, const UnitLosses& losses) 
 
 std::vector<UnitSearch::Trial> UnitSearch::tried(const Mask& open, const std::vector<std::vector<size_t>>& changes,
                                                  const UnitLosses& losses) const {
-  const MeasuredLosses as_is = measured(open, losses);
-  std::vector<MeasuredLosses> changed;
+  const std::vector<double> as_is = measured(open, losses);
+  const auto count = static_cast<double>(as_is.size());
+  std::vector<Trial> trials;
   for (const std::vector<size_t>& units : changes) {
     Mask mask = open;
     for (const size_t unit : units) mask[unit] = mask[unit] == 0;
-    changed.push_back(measured(mask, losses));
+    const std::vector<double> changed = measured(mask, losses);
+    Trial trial{units};
+    for (size_t i = 0; i < as_is.size(); ++i) trial.rise += (changed[i] - as_is[i]) / count;
+    double squares = 0;
+    for (size_t i = 0; i < as_is.size(); ++i) squares += std::pow(changed[i] - as_is[i] - trial.rise, 2);
+    trial.error = std::sqrt(squares / std::max(1.0, count - 1) / count);
+    trials.push_back(std::move(trial));
   }
-  const std::vector<LossRise> rises = rises_of(changed, as_is);
-  std::vector<Trial> trials;
-  for (size_t i = 0; i < changes.size(); ++i) trials.push_back({changes[i], rises[i]});
-  std::stable_sort(trials.begin(), trials.end(), [&](const Trial& a, const Trial& b) {
-    return a.rise.rise / cost_[a.units[0]] < b.rise.rise / cost_[b.units[0]];
-  });
+  std::stable_sort(trials.begin(), trials.end(),
+                   [&](const Trial& a, const Trial& b) { return a.rise / cost_[a.units[0]] < b.rise / cost_[b.units[0]]; });
   return trials;
 }
 
@@ -128,7 +131,7 @@ void UnitSearch::close_least(Mask& open, const std::vector<Trial>& order, double
     if (closed == most || cost_of(open) <= allowed + tolerance) return;
     if (!may_close(open, unit)) continue;
     open[unit] = 0;
-    price_ = least.rise.rise / cost_[unit];
+    price_ = least.rise / cost_[unit];
     ++closed;
   }
 }
@@ -154,13 +157,13 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
   const std::vector<Trial> trials = tried(open, pairs, losses);
   for (const Trial& trial : trials) {
     Exchange& of_unit = exchanges_[trial.units[0]];
-    if (of_unit.closed < 0 || trial.rise.rise < of_unit.rise) {
-      of_unit = {static_cast<int64_t>(trial.units[0]), static_cast<int64_t>(trial.units[1]), trial.rise.rise, trial.rise.error};
+    if (of_unit.closed < 0 || trial.rise < of_unit.rise) {
+      of_unit = {static_cast<int64_t>(trial.units[0]), static_cast<int64_t>(trial.units[1]), trial.rise, trial.error};
     }
   }
   const auto best =
-      std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.rise.rise < b.rise.rise; });
-  if (best == trials.end() || best->rise.rise >= -best->rise.error) return false;
+      std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.rise < b.rise; });
+  if (best == trials.end() || best->rise >= -best->error) return false;
   open[best->units[0]] = 0;
   open[best->units[1]] = 1;
   return true;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "gate/loss_rise.h"
 #include "l0gm/gate_control.h"
 
 namespace l0gm {
@@ -35,16 +34,16 @@ class UnitSearch {
 
  private:
   using Mask = std::vector<uint8_t>;  // over the units of all sites
-  // What a change of some units does to the loss.
+  // What a change of some units does to the loss, and the standard error of that.
   struct Trial {
     std::vector<size_t> units;
-    LossRise rise;
+    double rise = 0, error = 0;
   };
   Mask open_units() const;  // by the logits
   double cost_of(const Mask& open) const;
   double allowed_cost(double progress) const;
   bool may_close(const Mask& open, size_t unit) const;  // the last unit of a site may not
-  MeasuredLosses measured(const Mask& open, const UnitLosses& losses) const;
+  std::vector<double> measured(const Mask& open, const UnitLosses& losses) const;
   // Each change of `open`, measured; by rising loss per cost.
   std::vector<Trial> tried(const Mask& open, const std::vector<std::vector<size_t>>& changes, const UnitLosses& losses) const;
   std::vector<Trial> closing(const Mask& open, const UnitLosses& losses) const;

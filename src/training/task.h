@@ -23,10 +23,9 @@ class Task {
   // One value per example, the mean over members; the trainer weighs and averages it.
   virtual torch::Tensor loss(const torch::Tensor& logits, const Batch& batch) const;
   virtual Predictions predict(Model& model, const GateState& state, Split split) = 0;
-  // The same of some examples, about as many as asked for and always the same. A modality that has no such way predicts all
-  // validation examples, and none of training.
+  // The same of some examples, about as many as asked for and always the same; a modality that has no such way predicts all.
   virtual Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t /*examples*/) {
-    return split == Split::train ? Predictions() : predict(model, state, split);
+    return predict(model, state, split);
   }
   virtual int64_t class_count() const = 0;
   // Probabilities of another model over the training rows, in their order, to be learned beside the labels.

@@ -21,8 +21,8 @@ namespace {
 
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
 
-// Rows that a look at single units predicts, of validation and training rows: fewer where there are many units to try.
-constexpr int64_t most_measured_rows = 8000, fewest_measured_rows = 1000, measured_work = 2'000'000;  // rows times predictions
+// Rows that a look at single units predicts: fewer where there are many units to try.
+constexpr int64_t most_measured_rows = 4000, fewest_measured_rows = 500, measured_work = 1'500'000;  // rows times predictions
 
 constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer the host has to wait for
 
@@ -168,14 +168,7 @@ void Trainer::look_at_units(const GateState& state) {
   const int64_t rows = std::clamp(measured_work / control_.measurements(), fewest_measured_rows, most_measured_rows);
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
-  control_.look([&] {
-    const auto losses_of = [&](Split split, int64_t count) {
-      return weighted_losses(task_.predict_sample(*model_, state, split, count));
-    };
-    MeasuredLosses losses{losses_of(Split::valid, rows / 2), {}};
-    losses.trained = losses_of(Split::train, rows - std::ssize(losses.fresh));
-    return losses;
-  });
+  control_.look([&] { return weighted_losses(task_.predict_sample(*model_, state, Split::valid, rows)); });
 }
 
 // In a long run the weights may have overfitted before the gates are fixed; what follows would start from there.

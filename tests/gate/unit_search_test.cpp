@@ -27,7 +27,7 @@ UnitLosses losses_of(const std::vector<const GateSite*>& sites, const std::funct
   return [=] {
     if (asked != nullptr) ++*asked;
     const double mean = loss(open_in(sites));
-    return MeasuredLosses{{mean + 1, mean - 1, mean + 0.5, mean - 0.5}, {}};
+    return std::vector<double>{mean + 1, mean - 1, mean + 0.5, mean - 0.5};
   };
 }
 
