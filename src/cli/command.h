@@ -32,8 +32,11 @@ void add_bench_graph(CLI::App& bench, const Common& common);
 void add_bench_text(CLI::App& bench, const Common& common);
 void add_predict(CLI::App& app, const Common& common);
 void add_export(CLI::App& app, const Common& common);
-void add_serve(CLI::App& app, const Common& common);
+void add_serve(CLI::App& app, const Common& common);  // its name alone: the arguments are the other program's
 void add_data(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);
+
+// Becomes the program l0gm-serve where that is the verb.
+void serve_if_asked(int argc, char** argv);
 
 }  // namespace l0gm

@@ -72,6 +72,7 @@ void let_threads_sleep(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
+  serve_if_asked(argc, argv);
   CLI::App app{"Classifiers that are sparse by design: one gate, one knob, calibrated probabilities."};
   Common common;
   app.set_version_flag("--version", std::string("l0gm ") + version);

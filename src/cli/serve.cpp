@@ -27,11 +27,18 @@ namespace {
 
 }  // namespace
 
-void add_serve(CLI::App& app, const Common& common) {
-  CLI::App* verb = app.add_subcommand("serve", "compact models over HTTP; the same as the program l0gm-serve");
-  verb->prefix_command();  // its arguments, --help among them, are the other program's
-  verb->set_help_flag();
-  verb->callback([verb, &common] { start_server(verb->remaining(), common.quiet); });
+void add_serve(CLI::App& app, const Common&) {
+  app.add_subcommand("serve", "compact models over HTTP; the same as the program l0gm-serve");
+}
+
+void serve_if_asked(int argc, char** argv) {
+  bool quiet = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "serve") start_server({argv + i + 1, argv + argc}, quiet);
+    if (word != "--json" && word != "--quiet" && word != "--progress") return;
+    quiet = quiet || word == "--quiet";
+  }
 }
 
 }  // namespace l0gm
