@@ -140,14 +140,21 @@ void HttpServer::add_connection(int descriptor) {
   metrics_.connections.store(++open_, std::memory_order_relaxed);
 }
 
-// At the limit, the connection that has been idle longest goes: silent clients must not keep others out.
+// At the limit, the connection that has been idle longest goes, then the one whose request has used up more than half of its time:
+// silent and trickling clients must not keep others out.
 bool HttpServer::make_room() {
   Connection* oldest = nullptr;
   for (const auto& connection : connections_) {
     if (connection == nullptr || !connection->is_idle()) continue;
     if (oldest == nullptr || connection->last_used < oldest->last_used) oldest = connection.get();
   }
-  if (oldest == nullptr) return false;
+  if (oldest == nullptr) {
+    for (const auto& connection : connections_) {
+      if (connection == nullptr || connection->state != Connection::State::receiving) continue;
+      if (oldest == nullptr || connection->deadline < oldest->deadline) oldest = connection.get();
+    }
+    if (oldest == nullptr || oldest->deadline - limits_.request / 2 > now_) return false;
+  }
   add_one(metrics_.evicted_connections);
   close(*oldest);
   return true;
@@ -201,7 +208,7 @@ void HttpServer::start_stopping() {
   for (size_t i = 0; i < connections_.size(); ++i) {
     if (connections_[i] == nullptr || !connections_[i]->is_idle()) continue;
     on_readable(*connections_[i]);  // a request may lie in the socket already
-    if (connections_[i] != nullptr && connections_[i]->is_idle()) close(*connections_[i]);
+    if (connections_[i] != nullptr && connections_[i]->is_idle()) let_go(*connections_[i]);
   }
 }
 
@@ -320,11 +327,17 @@ void HttpServer::after_sending(Connection& connection, Connection::Sent sent) {
     connection.state = Connection::State::sending;
     return set_interest(connection, EPOLLOUT);
   }
-  connection.state = connection.keep_alive ? Connection::State::receiving : Connection::State::closing;
+  connection.state = Connection::State::receiving;
   connection.last_used = now_;
   connection.deadline = now_ + limits_.idle;
   set_interest(connection, EPOLLIN);
-  if (connection.keep_alive) return;
+  if (!connection.keep_alive) let_go(connection);
+}
+
+// The client reads to the end of what was sent, then sees the end. Closing at once would reset the connection, and the answer
+// with it, where the client is sending.
+void HttpServer::let_go(Connection& connection) {
+  connection.state = Connection::State::closing;
   connection.deadline = now_ + closing_time;
   shutdown(connection.descriptor, SHUT_WR);
 }

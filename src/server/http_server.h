@@ -75,6 +75,7 @@ class HttpServer {
   void send(Connection& connection, const HttpResponse& response, bool keep_alive);
   void after_sending(Connection& connection, Connection::Sent sent);
   void set_interest(Connection& connection, uint32_t events);
+  void let_go(Connection& connection);
   void close(Connection& connection);
   void deliver(std::vector<std::pair<uint64_t, HttpResponse>> replies);
   std::vector<std::pair<uint64_t, HttpResponse>> take_replies();

@@ -215,10 +215,11 @@ void RequestReader::end_chunk_line() {
     if (trailer_bytes_ > most_head_) fail(431, "the chunked body's trailer is too long");
     if (line_.empty()) state_ = State::complete;
   } else {
-    const std::string_view digits = std::string_view(line_).substr(0, line_.find_first_of("; \t"));
+    const std::string_view line = line_, digits = line.substr(0, line.find_first_of("; \t"));
+    const size_t extension = line.find_first_not_of(" \t", digits.size());
     const bool number =
         !digits.empty() && digits.size() <= 8 && digits.find_first_not_of("0123456789abcdefABCDEF") == digits.npos;
-    if (!number) {
+    if (!number || (extension != line.npos && line[extension] != ';')) {
       fail(400, "a chunk of the body does not begin with its size");
       return;
     }

@@ -115,6 +115,8 @@ TEST(RequestReader, RefusesWhatOthersMightReadDifferently) {
   EXPECT_EQ(status_of(chunked + "\r\n"), 400);
   EXPECT_EQ(status_of(chunked + "-1\r\n"), 400);
   EXPECT_EQ(status_of(chunked + "2\nab"), 400);
+  EXPECT_EQ(status_of(chunked + "2 3\r\nab\r\n0\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(chunked + "2 ; name=value\r\nab\r\n0\r\n\r\n"), 200);
 }
 
 TEST(RequestReader, KeepsItsLimits) {

@@ -130,6 +130,15 @@ class Clients(ServerCase):
             connection.sendall(request_bytes()[60:])
             self.assertEqual(read_answer(connection)[0], 200)
 
+    def test_trickling_clients_do_not_fill_the_server(self):
+        self.start(self.copy(MODEL), "--max-connections", "4", "--time-limit", "4")
+        trickling = [self.connect() for _ in range(4)]
+        for connection in trickling:
+            connection.sendall(b"P")
+        time.sleep(2.3)
+        self.assertEqual(self.predict()[0], 200)
+        self.assertGreaterEqual(self.metric("l0gm_evicted_connections_total"), 1)
+
     def test_half_closed_sockets_get_their_answer(self):
         self.start(self.copy(MODEL))
         connection = self.connect()
