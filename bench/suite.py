@@ -11,7 +11,9 @@ those from 100 on for reports. RealMLP and TabM take far longer than all others 
 """
 
 import argparse
+import csv
 import json
+import math
 import os
 import shutil
 import statistics
@@ -23,8 +25,9 @@ from pathlib import Path
 
 from runs import PEERS, ROOT, Cell, Runs, mean, table
 
+TREES = ("lightgbm", "catboost", "xgboost", "hist-gradient-boosting")
 OURS = {"dense": ("ours, dense", {"gate.unit": "none"}), "gate": ("ours, 25 % open", {"gate.target_active": 0.25})}
-PEER_METHODS = ("lightgbm", "catboost", "xgboost", "hist-gradient-boosting", "realmlp", "tabm")
+PEER_METHODS = (*TREES, "realmlp", "tabm")
 
 
 @dataclass
@@ -85,7 +88,7 @@ def ours(runs: Runs, task: Task, method: str, arguments: argparse.Namespace) -> 
     for seed in task.seeds:
         of_seed = {**options, task.splits: seed} if task.splits != "train.seed" else options
         cell = Cell(f"{task.name}-{method}-{arguments.quality}" + (f"-{seed}" if of_seed is not options else ""), method, config_of(runs, task), of_seed)
-        results += runs.all([cell], range(seed, seed + 1))[cell.name]
+        results += [{**result, "folder": runs.out / cell.name / str(seed), "draw": 0 if of_seed is options else seed} for result in runs.all([cell], range(seed, seed + 1))[cell.name]]
     return results
 
 
@@ -98,7 +101,7 @@ def peer(runs: Runs, task: Task, method: str) -> list[dict]:
             subprocess.run([str(runs.peers), str(ROOT / "peers" / "train.py"), method, str(export(runs, task, seed)), "--out", str(folder),
                             "--seed", str(seed), "--threads", "2"], check=True, stdout=sys.stderr)
         summary = json.loads((folder / "summary.json").read_text())
-        results.append({"test": runs.l0gm("eval", str(folder)), "seconds": summary["train_seconds"]})
+        results.append({"test": runs.l0gm("eval", str(folder)), "seconds": summary["train_seconds"], "folder": folder, "draw": 0 if task.splits == "train.seed" else seed})
         print(f"{task.name} {method} seed {seed}: NLL {results[-1]['test']['nll']:.4f}, {summary['train_seconds']:.0f} s", file=sys.stderr)
     return results
 
@@ -107,6 +110,51 @@ def cell_of(results: list[dict], best: bool) -> str:
     nll = f"{mean(results, 'test', 'nll'):.4f}"
     return (f"{f'**{nll}**' if best else nll} / {mean(results, 'test', 'auc'):.4f} / {mean(results, 'test', 'accuracy'):.4f} / "
             f"{statistics.mean(result['seconds'] for result in results):.0f}")
+
+
+def row_losses(result: dict) -> dict[str, float]:
+    with open(result["folder"] / "predictions" / "test.csv", newline="") as file:
+        return {row["row"]: -math.log(max(float(row[f"p_{row['label']}"]), 1e-15)) for row in csv.DictReader(file)}
+
+
+def paired(first: list[dict], second: list[dict]) -> tuple[float, float]:
+    """Mean difference of the NLL on the same test rows, and 1.96 standard errors of it over rows; rows are averaged over seeds that share them."""
+    differences: dict[str, list[float]] = {}
+    for one, other in zip(first, second):
+        ours, theirs = row_losses(one), row_losses(other)
+        for row, loss in ours.items():
+            differences.setdefault(f"{one['draw']} {row}", []).append(loss - theirs[row])
+    means = [statistics.mean(values) for values in differences.values()]
+    return statistics.mean(means), 1.96 * statistics.stdev(means) / math.sqrt(len(means))
+
+
+def entropy(result: dict) -> float:
+    with open(result["folder"] / "predictions" / "test.csv", newline="") as file:
+        labels = [row["label"] for row in csv.DictReader(file)]
+    shares = [labels.count(label) / len(labels) for label in set(labels)]
+    return -sum(share * math.log(share) for share in shares)
+
+
+def beside_trees(results: dict[str, dict[str, list[dict]]], methods: list[str]) -> None:
+    """Ours beside the best tree of each table, and gated beside dense: who is behind by more than it may be."""
+    trees, own = [method for method in methods if method in TREES], [method for method in methods if method in OURS]
+    if not trees or not own:
+        return
+    rows = []
+    for name, by_method in results.items():
+        best = min(trees, key=lambda method: mean(by_method[method], "test", "nll"))
+        of_label = entropy(by_method[best][0])
+        row = [name, best]
+        for method in own:
+            difference, error = paired(by_method[method], by_method[best])
+            behind = difference > 0.02 * of_label and difference > error
+            row.append(f"{'**' if behind else ''}{difference:+.4f} ± {error:.4f} ({100 * difference / of_label:+.1f} %){'**' if behind else ''}")
+        if "dense" in own and "gate" in own:
+            ratio = mean(by_method["gate"], "test", "nll") / mean(by_method["dense"], "test", "nll") - 1
+            row.append(f"{'**' if ratio > 0.01 else ''}{100 * ratio:+.1f} %{'**' if ratio > 0.01 else ''}")
+        rows.append(row)
+    print("\nNLL minus that of the best tree (± 1.96 standard errors of the paired difference; share of the label's entropy). Bold: behind by more than 2 % of it and more than the interval.\n")
+    table(["table", "best tree", *(OURS[method][0] for method in own), *(["25 % open against dense"] if len(own) > 1 else [])], rows)
 
 
 def report(results: dict[str, dict[str, list[dict]]], methods: list[str]) -> None:
@@ -159,6 +207,7 @@ def main() -> None:
         for (task, method), result in zip(wanted, done):
             results[task.name][method] = result
     report(results, methods)
+    beside_trees(results, methods)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,8 @@ class Server:
                     socket.create_connection(("127.0.0.1", port), timeout=1).close()
                     break
                 except OSError:
+                    if process.poll() is not None:
+                        sys.exit(f"error: {self.name} did not start: {' '.join(self.command)}")
                     time.sleep(0.05)
             yield f"http://127.0.0.1:{port}{self.path}", port, process
         finally:
@@ -109,7 +111,7 @@ def load(address: str, script: Path, connections: int, seconds: int) -> dict:
     errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", done)
     others = re.search(r"Non-2xx or 3xx responses: (\d+)", done)
     return {"requests": int(re.search(r"(\d+) requests in", done).group(1)), "requests_per_second": float(re.search(r"Requests/sec:\s+([0-9.]+)", done).group(1)),
-            "p50": seconds_of(re.search(r"50%\s+(\S+)", done).group(1)), "p99": seconds_of(re.search(r"99%\s+(\S+)", done).group(1)),
+            "p50": seconds_of(re.search(r"^\s+50%\s+(\S+)", done, re.MULTILINE).group(1)), "p99": seconds_of(re.search(r"^\s+99%\s+(\S+)", done, re.MULTILINE).group(1)),
             "errors": sum(map(int, errors.groups())) if errors else 0, "refused": int(others.group(1)) if others else 0}
 
 

@@ -52,6 +52,7 @@ class L0gm:
 
     def __init__(self, arguments: argparse.Namespace, texts: list[str], work: Path) -> None:
         self.program, self.threads, self.run = str(arguments.program), str(arguments.threads), work / "run"
+        self.one_by_one = arguments.one_by_one
         labels = sorted({label for label, _ in labelled(arguments.data / "train.tsv.xz", 50)})
         with open(work / "texts.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -95,7 +96,7 @@ class Runtime:
     def __init__(self, run: L0gm, texts: list[str], weights: str) -> None:
         import sys
 
-        self.texts, file = texts, run.run.with_name(f"{weights}.l0gm")
+        file = run.run.with_name(f"{weights}.l0gm")
         found = run.call("compact", str(run.run), "--out", str(file), "--weights", weights)
         print(f"runtime, {weights}: {file.stat().st_size / 1e6:.1f} MB, largest difference "
               f"{found.get('rounding', {}).get('largest_difference', found['parity_float32']):.2g} of {found['rows_checked']} texts", flush=True)
@@ -104,10 +105,12 @@ class Runtime:
         import l0gm
 
         self.model = l0gm.load(file, threads=int(run.threads))
+        self.calls = [[text] for text in texts] if run.one_by_one else [texts]
 
     def seconds(self) -> tuple[float, float]:
         start, processor = time.perf_counter(), time.process_time()
-        self.model.predict_proba(self.texts)
+        for texts in self.calls:
+            self.model.predict_proba(texts)
         return time.process_time() - processor, time.perf_counter() - start
 
 
@@ -252,6 +255,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=500)
     parser.add_argument("--max-tokens", type=int, default=256)
     parser.add_argument("--block", type=int, default=4096)
+    parser.add_argument("--one-by-one", action="store_true", help="a call for each text: seconds per 1,000 texts are then milliseconds a call")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--engines", default="l0gm,runtime,runtime-bf16,runtime-int8,eager,compiled,onnx,onnx-fused,onnx-int8,openvino,"
@@ -267,7 +271,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     texts = sample(arguments.data / "test.tsv.xz", arguments.texts)
     ids = AutoTokenizer.from_pretrained(reference)(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
-    parts = blocks(ids, arguments.block)
+    parts = [[row] for row in range(len(ids))] if arguments.one_by_one else blocks(ids, arguments.block)
     work = Path(tempfile.mkdtemp())
     trained: list[L0gm] = []
 

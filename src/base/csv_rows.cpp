@@ -161,7 +161,9 @@ size_t CsvRows::quoted_cell(const CsvText& source, size_t open, std::vector<std:
   if (undecided && !source.at_end()) return std::string_view::npos;
   if (after < text.size() && text[after] == '\r' && (after + 1 == text.size() || text[after + 1] == '\n')) ++after;
   if (after < text.size() && text[after] != options_.delimiter && text[after] != '\n') {
-    refuse(source, after, "text after a closing quote; a quote inside a quoted cell is written twice (\"\")");
+    refuse(source, after,
+           "text after a closing quote; a quote inside a quoted cell is written twice (\"\"). Texts with quotes of their own are "
+           "easier as jsonl");
   }
   if (doubled) escaped_.push_back(cells.size());
   cells.push_back(text.substr(open + 1, close - open - 1));

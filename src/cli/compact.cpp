@@ -22,7 +22,7 @@ void run_compact(CompactArguments& arguments, const Common& common) {
   const auto& names = enum_names<WeightType>;
   arguments.options.weights = static_cast<WeightType>(std::find(names.begin(), names.end(), arguments.weights) - names.begin());
   arguments.options.card = arguments.card;
-  const std::filesystem::path run = arguments.teacher ? std::filesystem::path(arguments.run) : served_run(arguments.run);
+  const std::filesystem::path run = arguments.teacher ? std::filesystem::path(arguments.run) : served_run(modalities(), arguments.run);
   if (run != arguments.run) log_info(fmt::format("{} has a pupil, which is served: {}", arguments.run, run.string()));
   const CompactResult result = compact_run(compact_kinds(), run, arguments.out, arguments.options);
   print_result(common, result.json, result.text);

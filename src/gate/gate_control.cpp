@@ -123,7 +123,7 @@ std::string GateControl::obstacle() const {
     return fmt::format("{} steps of annealing are too few for gates to learn which units matter: they need {}, better 100",
                        plan_.annealing_steps, fewest_annealing_steps);
   }
-  if (reach < needed) {
+  if (!search_ && reach < needed) {  // a search sets logits, it does not move them
     return fmt::format(
         "{} steps of annealing at a gate learning rate of {} move a logit by at most {:.2g}, and closing a unit takes about "
         "{:.2g}: "
@@ -285,6 +285,8 @@ std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>&
   } else {
     double spent = 0;
     for (const size_t unit : order) {
+      if (search_ && rank[unit] <= 0 && reserved[unit] == 0)
+        continue;  // closed because of what it is worth, not for want of room
       if (reserved[unit] == 0 && spent + cost[unit] > target_share() * total_cost_ * (1 + cost_tolerance) && spent > 0) continue;
       spent += cost[unit];
       open[unit] = 1;

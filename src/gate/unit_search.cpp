@@ -21,6 +21,7 @@ constexpr double certain_logit = 100;
 constexpr double rank_spread = 0.5;  // between the logits of the most and the least worthy open unit
 constexpr size_t tried_openings = 3, tried_closings = 8;
 constexpr int most_exchanges = 3;  // in one look
+constexpr double sure = 2;         // standard errors by which the best of many exchanges must lower the loss
 constexpr double tolerance = 1e-9;
 
 // The logit at which a gate is open with this probability, at the search's temperature.
@@ -136,7 +137,8 @@ void UnitSearch::close_least(Mask& open, const std::vector<Trial>& order, double
   }
 }
 
-bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double allowed, const UnitLosses& losses) {
+bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double allowed, bool only_measure,
+                          const UnitLosses& losses) {
   std::vector<std::vector<size_t>> openings, pairs;
   for (size_t u = 0; u < open.size(); ++u) {
     if (open[u] == 0) openings.push_back({u});
@@ -163,7 +165,7 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
   }
   const auto best =
       std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.rise < b.rise; });
-  if (best == trials.end() || best->rise >= -best->error) return false;
+  if (only_measure || best == trials.end() || best->rise >= -sure * best->error) return false;
   open[best->units[0]] = 0;
   open[best->units[1]] = 1;
   return true;
@@ -182,7 +184,8 @@ void UnitSearch::look(double progress, const UnitLosses& losses) {
     if (too_much() || progress >= close_until) order = closing(open, losses);
   }
   if (progress >= close_until) {
-    for (int i = 0; i < most_exchanges && exchange(open, order, allowed, losses); ++i) order = closing(open, losses);
+    // One time more than units may change places: what was measured is of the units that stay.
+    for (int i = 0; exchange(open, order, allowed, i == most_exchanges, losses); ++i) order = closing(open, losses);
   }
   set_logits(open, order);
 }

@@ -48,8 +48,8 @@ class UnitSearch {
   std::vector<Trial> tried(const Mask& open, const std::vector<std::vector<size_t>>& changes, const UnitLosses& losses) const;
   std::vector<Trial> closing(const Mask& open, const UnitLosses& losses) const;
   void close_least(Mask& open, const std::vector<Trial>& order, double allowed);
-  bool exchange(Mask& open, const std::vector<Trial>& order, double allowed,
-                const UnitLosses& losses);  // true: two changed places
+  // True: two changed places.
+  bool exchange(Mask& open, const std::vector<Trial>& order, double allowed, bool only_measure, const UnitLosses& losses);
   void set_logits(const Mask& open, const std::vector<Trial>& order);
 
   std::vector<const GateSite*> sites_;

@@ -21,6 +21,7 @@ namespace l0gm {
 //   predictions/       SPLIT.csv
 //   evaluation/        SPLIT.json
 //   summary.json, environment.json
+//   trials.json        settings that were tried before training, where any were
 //   pupil/             with serve.pupil: the run of the small model that learned from this one
 // clang-format on
 class RunFolder {
@@ -46,6 +47,7 @@ class RunFolder {
   std::filesystem::path predictions(Split split) const { return in_folder("predictions", split, ".csv"); }
   std::filesystem::path evaluation(Split split) const { return in_folder("evaluation", split, ".json"); }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path trials() const { return path_ / "trials.json"; }
   std::filesystem::path environment() const { return path_ / "environment.json"; }
 
   // Held while a process trains; a UserError when another one does.

@@ -101,10 +101,10 @@ Config read(const Modalities& modalities, const std::filesystem::path& path, con
   }
   const Modality& modality = modality_of(modalities, config.data);
   if (of_a_run) set_what_was_before(modality, options, config);
-  apply_defaults(modality, options, config);
   for (const Option& option : options.options()) {
     if (!option.named) config.left_open.push_back(option.key);
   }
+  apply_defaults(modality, options, config);
   check_model_name(modality, config.model.name);
   for (const auto& [key, condition] : unread(modality, config)) {
     if (condition.refused) throw UserError(fmt::format("{} has no effect unless {}: remove it", key, needed_for(condition)));

@@ -46,6 +46,10 @@ struct Default {
   std::string_view key, value;
 };
 
+// Settings that compete with those that stand, each a list of assignments, "graph.residual=linear"; the best of a round stands in
+// the next one.
+using TrialRound = std::vector<std::vector<std::string>>;
+
 // What a verb that writes data says: as JSON, and for people.
 struct DataReport {
   nlohmann::json json;
@@ -63,6 +67,9 @@ class Modality {
   virtual void resolve(OptionList&, const Config&) const {}
   // Defaults that follow from the data: sets options of config.left_open, and no others.
   virtual void settle(Config&, const Record&) const {}
+  // Defaults that only training can tell (training/trials.h): none where the options that they are about were named. make_task()
+  // is then called several times.
+  virtual std::vector<TrialRound> trials(const Config&) const { return {}; }
   // What resolve() and settle() do, as rows of docs/options.md.
   virtual std::vector<std::string> resolved_defaults() const { return {}; }
   // UserError for options that contradict each other or would have no effect, before anything is read.

@@ -55,6 +55,7 @@ struct ServeOptions {
 
 struct TrainOptions {
   Quality quality = Quality::good;
+  bool trials = true;
   int64_t epochs = 20;
   int64_t batch = 256;
   double lr = 2e-3;
@@ -84,6 +85,11 @@ struct TrainOptions {
       "how much time a training may take: what the other settings follow from where they are not named, together with the "
       "table's rows, columns and classes (below: defaults of a table)")
         .read_by("modality = table");
+    v("trials", trials,
+      "graphs: where neither depth, dropout nor residual is named, a few of them are trained for a quarter of the epochs each, "
+      "without "
+      "a gate, and the one with the lowest validation loss is taken")
+        .read_by("modality = graph");
     v("epochs", epochs, "passes over the training rows", between(1, 1000000));
     v("batch", batch, "rows of one step", between(1, 10000000));
     v("lr", lr, "learning rate (AdamW)", above(0));

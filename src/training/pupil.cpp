@@ -28,9 +28,18 @@ std::vector<std::string> pupil_assignments(const ServeOptions& options, const st
   return assignments;
 }
 
-std::filesystem::path served_run(const std::filesystem::path& run) {
+std::filesystem::path served_run(const Modalities& modalities, const std::filesystem::path& run) {
   const std::filesystem::path pupil = pupil_folder(run);
-  if (!RunFolder::is_run(pupil)) return run;
+  if (!RunFolder::is_run(pupil)) {
+    const RunFolder folder = RunFolder::open(run);
+    if (read_run_config(modality_named(modalities, folder.modality()), folder.config()).serve.pupil) {
+      throw UserError(fmt::format(
+          "{} was to have a pupil (serve.pupil = true), and its training ended before that. Repeat the training command with "
+          "--resume, or take the large model with --teacher.",
+          run.string()));
+    }
+    return run;
+  }
   RunFolder::open(pupil).require_finished();
   return pupil;
 }

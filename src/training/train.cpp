@@ -15,6 +15,7 @@
 #include "l0gm/error.h"
 #include "training/run.h"
 #include "training/trainer.h"
+#include "training/trials.h"
 
 namespace l0gm {
 
@@ -150,7 +151,7 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
                             {"logit_spread", stood.hardening.logit_spread},
                             {"calibrator", calibrator.to_json()},
                             {"seconds", seconds}};
-  if (trainer.control().measurements() > 0) {
+  if (!trainer.control().exchanges().empty()) {
     summary["exchanges"] = nlohmann::json::array();
     for (const Exchange& e : trainer.control().exchanges()) {
       summary["exchanges"].push_back({{"open", trainer.control().unit_name(e.open)},
@@ -206,6 +207,14 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
   const std::shared_ptr<Dataset> dataset = modality.load(config);
   const std::unique_ptr<Record> record = modality.fit(*dataset, config);
   modality.settle(config, *record);
+  const bool goes_on = resume && RunFolder::is_run(out) && RunFolder::open(out).started();
+  std::vector<TrialResult> tried;
+  if (goes_on) {
+    take_tried_settings(modality, RunFolder::open(out).config(), config);
+  } else {
+    tried = settle_by_trials(modality, dataset, *record, machine, stop, config);
+    if (stop) return false;
+  }
   Predictions soft;
   if (!config.distill.from.empty()) {
     try {
@@ -243,6 +252,7 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
     log_info(fmt::format("{} is finished already", out.string()));
     return true;
   }
+  if (!tried.empty()) folder.write_json(folder.trials(), to_json(tried));
   Trainer trainer(model, *task, config, folder);
   if (!folder.started()) folder.set_started();
   if (resume) trainer.resume();

@@ -70,6 +70,8 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
     throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
                                 steps_, config.schedule.anneal_until));
   }
+  if (gated && config.gate.worth == UnitWorth::measured && config.schedule.kind != ScheduleKind::anneal)
+    throw UserError("gate.worth = measured closes units while gates anneal: it needs schedule.kind = anneal");
   const bool by_example = config.gate.logits == LogitKind::instance ||
                           (config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random);
   if (gated && config.train.accumulate > 1 && by_example) {

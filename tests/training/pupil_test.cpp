@@ -22,7 +22,7 @@ TEST(Pupil, IsSmallOfOneMemberAndLearnsFromTheTeacher) {
   const fs::path teacher = folder.path() / "teacher";
   std::vector<std::string> settings = {"model.members=4", "gate.unit=none", "serve.pupil=true"};
   train(tiny_config(settings), teacher);
-  EXPECT_EQ(served_run(teacher), teacher) << "there is no pupil yet";
+  EXPECT_THROW(served_run(modalities(), teacher), UserError) << "there is no pupil yet";
   for (const std::string& own : pupil_assignments(serve({{"model.hidden", "8"}}), teacher)) settings.push_back(own);
   const Config config = tiny_config(settings);
   EXPECT_EQ(config.model.members, 1);
@@ -32,7 +32,7 @@ TEST(Pupil, IsSmallOfOneMemberAndLearnsFromTheTeacher) {
   EXPECT_EQ(config.train.epochs, 6) << "the rest is the teacher's";
   EXPECT_FALSE(config.serve.pupil);
   train(config, pupil_folder(teacher));
-  EXPECT_EQ(served_run(teacher), pupil_folder(teacher));
+  EXPECT_EQ(served_run(modalities(), teacher), pupil_folder(teacher));
   const auto pupil = open_run(modalities(), pupil_folder(teacher), testing_tools::one_thread());
   EXPECT_FALSE(pupil->record().teacher.empty());
   const auto large = open_run(modalities(), teacher, testing_tools::one_thread());
@@ -43,12 +43,13 @@ TEST(Pupil, OneThatIsNotFinishedIsNotServed) {
   const TemporaryFolder folder;
   const fs::path teacher = folder.path() / "teacher";
   train(tiny_config({"gate.unit=none"}), teacher);
+  EXPECT_EQ(served_run(modalities(), teacher), teacher) << "none was asked for";
   std::vector<std::string> settings = {"gate.unit=none"};
   for (const std::string& own : pupil_assignments(serve(), teacher)) settings.push_back(own);
   testing_tools::Watcher watcher;
   watcher.stop_at = 8;
   EXPECT_FALSE(train(tiny_config(settings), pupil_folder(teacher), watcher));
-  EXPECT_THROW(served_run(teacher), UserError);
+  EXPECT_THROW(served_run(modalities(), teacher), UserError);
 }
 
 TEST(Pupil, IsOfTheSameDataAndSeed) {

@@ -42,6 +42,17 @@ SequenceRows make_sequence_rows(std::vector<int64_t> lengths, torch::Device devi
   return rows;
 }
 
+std::vector<int32_t> without_some(std::span<const int32_t> ids, double share, uint64_t key) {
+  std::vector<int32_t> kept;
+  kept.reserve(ids.size());
+  RandomStream random(key);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const bool special = i == 0 || i + 1 == ids.size();
+    if (special || random.uniform() >= share) kept.push_back(ids[i]);
+  }
+  return kept;
+}
+
 TextBatch make_text_batch(std::span<const std::span<const int32_t>> texts, torch::Device device) {
   std::vector<int64_t> lengths;
   for (const auto& text : texts) {

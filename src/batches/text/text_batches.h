@@ -14,6 +14,8 @@ namespace l0gm {
 // Ids of every text, packed without padding; example_ids and targets are the caller's to set. A text without tokens is a
 // std::logic_error: tokenisers add at least their special tokens.
 TextBatch make_text_batch(std::span<const std::span<const int32_t>> texts, torch::Device device);
+// A text without a share of its tokens, drawn by `key`; the first and the last one, which are special tokens, stay.
+std::vector<int32_t> without_some(std::span<const int32_t> ids, double share, uint64_t key);
 // The rows of sequences of these lengths.
 SequenceRows make_sequence_rows(std::vector<int64_t> lengths, torch::Device device);
 

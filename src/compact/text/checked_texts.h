@@ -12,7 +12,7 @@ namespace l0gm {
 class CheckedTexts {
  public:
   explicit CheckedTexts(TextRun& run);
-  TextRows rows() const { return {&tokens_, rows_, {}, {}, {}, {}}; }
+  TextRows rows() const { return {&tokens_, rows_, {}, {}, {}}; }
   int64_t size() const { return static_cast<int64_t>(rows_.size()); }
   std::string where(int64_t row) const { return names_[static_cast<size_t>(row)]; }  // "validation text 17"
   std::string beginning(int64_t row) const;                                          // of the text, for messages

@@ -20,6 +20,7 @@
 #include "data/locate.h"
 #include "data/made/planted_graph.h"
 #include "data/made/products_like.h"
+#include "data/made/varied_graph.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -289,8 +290,9 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
   if (entry.modality != "graph")
     throw UserError(fmt::format("data.source = \"{}\" is a {}, wanted a graph.", entry.name, entry.modality));
   refuse_unused_options(entry, options, graph);
-  if (entry.name == "planted-graph") {
-    Graph made = make_planted_graph(options.rows, static_cast<uint64_t>(options.split.seed));
+  if (entry.name == "planted-graph" || entry.name == "varied-graph") {
+    const auto seed = static_cast<uint64_t>(options.split.seed);
+    Graph made = entry.name == "planted-graph" ? make_planted_graph(options.rows, seed) : make_varied_graph(seed);
     check_graph(made, entry.name);
     return made;
   }

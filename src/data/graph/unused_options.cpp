@@ -72,7 +72,9 @@ void refuse_unused_options(const CatalogueEntry& entry, const DataOptions& optio
   const bool made = !entry.own && entry.files.empty();
   if (entry.name != "planted-graph") {
     refuse("data.rows", options.rows, DataOptions().rows,
-           entry.name == "products-like" ? "graph.scale says how large products-like is" : "the graph brings its own nodes");
+           entry.name == "products-like"  ? "graph.scale says how large products-like is"
+           : entry.name == "varied-graph" ? "its seed says how many nodes varied-graph has"
+                                          : "the graph brings its own nodes");
   }
   if (entry.name != "products-like")
     refuse("graph.scale", graph.scale, GraphOptions().scale, "only products-like comes in sizes");

@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "data/table/header_hint.h"
 #include "data/text/json_lines.h"
 #include "l0gm/error.h"
 
@@ -16,7 +17,7 @@ namespace {
 class SeparatedRows : public TextRowReader {
  public:
   SeparatedRows(const std::filesystem::path& path, const TextColumns& columns, char delimiter)
-      : path_(path), reader_(path, options_for(delimiter)) {
+      : path_(path), delimiter_(delimiter), reader_(path, options_for(delimiter)) {
     text_ = place_of(columns.text, "text");
     label_ = place_of(columns.label, "label");
     has_split_ = !columns.split.empty();
@@ -40,11 +41,14 @@ class SeparatedRows : public TextRowReader {
     const std::vector<std::string>& names = reader_.names();
     if (const auto place = std::find(names.begin(), names.end(), name); place != names.end())
       return static_cast<size_t>(place - names.begin());
-    throw UserError(fmt::format("column '{}' is not in {}; it has: {}.{} Set data.{} to one of them.", name, path_.string(),
-                                list_some(names), did_you_mean(name, names), key));
+    const std::string hint = header_hint(names, delimiter_, name, training_words);
+    throw UserError(fmt::format("column '{}' is not in {}; it has: {}.{}{}", name, path_.string(), list_some(names),
+                                did_you_mean(name, names),
+                                hint.empty() ? fmt::format(" Set data.{} to one of them.", key) : hint));
   }
 
   std::filesystem::path path_;
+  char delimiter_;
   CsvReader reader_;
   size_t text_ = 0, label_ = 0, split_ = 0;
   bool has_split_ = false;

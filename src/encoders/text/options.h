@@ -20,6 +20,7 @@ struct EncoderOptions {
   bool checkpoint_activations = false;
   std::optional<double> dropout;
   std::optional<double> attention_dropout;
+  double drop_tokens = 0;
   int64_t blocks = 16;
   int64_t width = 128;
   int64_t depth = 2;
@@ -52,6 +53,12 @@ struct EncoderOptions {
       Limit{0, 1, false, true});
     v("attention_dropout", attention_dropout, "dropout of attention weights; unset: as config.json says, from scratch 0",
       Limit{0, 1, false, true});
+    v("drop_tokens", drop_tokens,
+      "share of a text's tokens that a training step leaves out, others each time: the vocabulary is not learned by heart, and "
+      "steps "
+      "are shorter",
+      Limit{0, 1, false, true})
+        .read_by("encoder.frozen = false");
     v("blocks", blocks, "`gate.unit = group`: into how many blocks of dimensions the interface is divided", between(1, 65536))
         .read_by("gate.unit = group");
     v("width", width, "from scratch: dimensions of the states, the interface", between(1, 16384))

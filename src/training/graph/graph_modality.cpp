@@ -94,9 +94,30 @@ void GraphModality::resolve(OptionList& options, const Config& config) const {
   if (config.gate.attach == Attach::input && !options.named("gate.noise")) options.set("gate.noise=batch");
 }
 
+// How deep, and whether a node's own attributes bypass its neighbours', depends on what edges mean: where neighbours are alike
+// two layers do, where they are not a residual and more layers do. Which of both a graph is, training says.
+std::vector<TrialRound> GraphModality::trials(const Config& config) const {
+  const auto is_open = [&](std::string_view key) {
+    return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
+  };
+  if (!config.train.trials || predicts_links(config) || config.model.name == "mlp") return {};
+  for (const char* key : {"model.depth", "model.dropout", "graph.residual", "model.init_from"}) {
+    if (!is_open(key)) return {};
+  }
+  std::vector<TrialRound> rounds = {{{"graph.residual=linear"},
+                                     {"model.depth=3", "graph.residual=linear", "model.dropout=0.3"},
+                                     {"model.depth=5", "graph.residual=linear", "model.dropout=0.2"}}};
+  if (is_open("model.name")) rounds.push_back({{"model.name=sage"}});
+  return rounds;
+}
+
 std::vector<std::string> GraphModality::resolved_defaults() const {
-  return {"| `train.head_lr` | ten times `train.lr` up to `0.03`, at least `train.lr` |",
-          "| `gate.noise` | `batch` where `gate.attach = input` |"};
+  return {
+      "| `model.depth`, `model.dropout`, `graph.residual`, `model.name` | where none of the first three is named and "
+      "`train.trials` is true: the "
+      "best of four short trials; then `sage` against `gcn` where `model.name` is not named |",
+      "| `train.head_lr` | ten times `train.lr` up to `0.03`, at least `train.lr` |",
+      "| `gate.noise` | `batch` where `gate.attach = input` |"};
 }
 
 void GraphModality::check(const Config& config, const Machine& machine) const {

@@ -205,12 +205,12 @@ std::unique_ptr<Task> TextModality::make_task(const std::shared_ptr<Dataset>& da
   const TextRecord& text = text_record(record);
   choose_matmul(*model, config, machine);
   auto task = std::make_unique<TextTask>(texts, text.classes, config.train.batch, static_cast<uint64_t>(config.train.seed),
-                                         machine.device);
+                                         machine.device, config.encoder.drop_tokens);
   if (config.encoder.frozen) {
     auto& encoder = dynamic_cast<TextEncoder&>(model->encoder());
     const std::string digest = texts->data.texts.sha256();
     const auto features = [&](Split split) {
-      const TextRows rows{&texts->tokens, texts->data.rows(split), texts->data.labels, {}, {}, {}};
+      const TextRows rows{&texts->tokens, texts->data.rows(split), texts->data.labels, {}, {}};
       return frozen_features(*model, rows, text, digest, config, machine.device);
     };
     const torch::Tensor train = features(Split::train);

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/random.h"
 #include "batches/to_device.h"
 
 namespace l0gm {
 
 namespace {
+
+constexpr uint64_t draw_epoch = 0x746f6b656eULL, draw_dropped = 1;
 
 // Tokens of one block of an evaluation. On a processor the states of a block should stay in its caches.
 int64_t tokens_of_block(torch::Device device) { return device.is_cpu() ? 4096 : 65536; }
@@ -31,11 +34,17 @@ torch::Tensor on_device(const std::vector<int64_t>& values, torch::Device device
 std::shared_ptr<TextBatch> make_batch(const TextRows& texts, std::span<const int64_t> positions, torch::Device device) {
   std::vector<int64_t> rows, targets;
   std::vector<std::span<const int32_t>> ids;
+  std::vector<std::vector<int32_t>> thinned;
+  if (texts.drop_tokens > 0) thinned.reserve(positions.size());  // ids point into it
   for (const int64_t position : positions) {
     const int64_t row = texts.rows[static_cast<size_t>(position)];
     rows.push_back(row);
     targets.push_back(texts.labels.empty() ? -1 : texts.labels[static_cast<size_t>(row)]);
     ids.push_back(texts.tokens->ids(row));
+    if (texts.drop_tokens > 0) {
+      ids.back() = thinned.emplace_back(
+          without_some(ids.back(), texts.drop_tokens, mix_key(texts.drop_key, draw_dropped, static_cast<uint64_t>(row))));
+    }
   }
   auto batch = std::make_shared<TextBatch>();
   if (texts.features.defined()) {  // nobody reads the tokens
@@ -87,14 +96,16 @@ Predictions predict_texts(Model& model, const GateState& state, const TextRows& 
 }
 
 TextTask::TextTask(std::shared_ptr<TextDataset> dataset, std::vector<std::string> classes, int64_t batch, uint64_t seed,
-                   torch::Device device)
+                   torch::Device device, double drop_tokens)
     : dataset_(std::move(dataset)),
       classes_(std::move(classes)),
       device_(device),
+      seed_(seed),
+      drop_tokens_(drop_tokens),
       order_(lengths_of(dataset_->tokens, dataset_->data.rows(Split::train)), {.batch = batch, .seed = seed}) {}
 
 TextRows TextTask::rows_of(Split split) const {
-  TextRows texts{&dataset_->tokens, dataset_->data.rows(split), dataset_->data.labels, {}, {}, {}};
+  TextRows texts{&dataset_->tokens, dataset_->data.rows(split), dataset_->data.labels, {}, {}};
   if (split == Split::train) texts.features = train_features_;
   if (split == Split::valid) texts.features = valid_features_;
   return texts;
@@ -103,6 +114,8 @@ TextRows TextTask::rows_of(Split split) const {
 std::shared_ptr<Batch> TextTask::training_batch(int64_t epoch, int64_t index) {
   TextRows texts = rows_of(Split::train);
   texts.soft_targets = soft_targets_;
+  texts.drop_tokens = drop_tokens_;
+  texts.drop_key = mix_key(seed_, draw_epoch, static_cast<uint64_t>(epoch));
   return make_batch(texts, order_.batch(epoch, index), device_);
 }
 

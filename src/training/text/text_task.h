@@ -31,6 +31,8 @@ struct TextRows {
   std::span<const int32_t> labels;  // of all its texts
   torch::Tensor features;           // [rows, width], or undefined: what the encoder says of them, computed before
   torch::Tensor soft_targets;       // [rows, classes], or undefined
+  double drop_tokens = 0;           // share of the tokens that are left out, drawn by drop_key and row
+  uint64_t drop_key = 0;
   // Changes the batch before the model reads it (perturbed texts); empty: it stays.
   std::function<void(TextBatch& batch, std::span<const int64_t> rows)> change;
 };
@@ -49,7 +51,7 @@ void for_each_block(const TextRows& texts, torch::Device device,
 class TextTask : public Task {
  public:
   TextTask(std::shared_ptr<TextDataset> dataset, std::vector<std::string> classes, int64_t batch, uint64_t seed,
-           torch::Device device);
+           torch::Device device, double drop_tokens = 0);
 
   int64_t steps_per_epoch() const override { return order_.batches(); }
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
@@ -64,6 +66,8 @@ class TextTask : public Task {
   std::shared_ptr<TextDataset> dataset_;
   std::vector<std::string> classes_;
   torch::Device device_;
+  uint64_t seed_;
+  double drop_tokens_;
   LengthOrder order_;
   torch::Tensor soft_targets_, train_features_, valid_features_;
 };

@@ -106,5 +106,19 @@ TEST(TextBatches, BlocksOfEvaluationHoldAllTextsWithinTheirTokens) {
   EXPECT_TRUE(blocks_by_length({}, 100).empty());
 }
 
+TEST(WithoutSome, LeavesOutAShareInOrderAndKeepsTheEnds) {
+  std::vector<int32_t> ids(2000);
+  std::iota(ids.begin(), ids.end(), 0);
+  const std::vector<int32_t> kept = without_some(ids, 0.3, 7);
+  EXPECT_NEAR(static_cast<double>(kept.size()), 1400, 62) << "three standard errors";
+  EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
+  EXPECT_EQ(kept.front(), 0);
+  EXPECT_EQ(kept.back(), 1999);
+  EXPECT_EQ(kept, without_some(ids, 0.3, 7)) << "a pure function of the key";
+  EXPECT_NE(kept, without_some(ids, 0.3, 8));
+  EXPECT_EQ(without_some(ids, 0, 7), ids);
+  EXPECT_EQ(without_some(std::vector<int32_t>{5}, 0.99, 7), std::vector<int32_t>{5});
+}
+
 }  // namespace
 }  // namespace l0gm
