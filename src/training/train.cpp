@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "l0gm/error.h"
+#include "training/gate_report.h"
 #include "training/run.h"
 #include "training/trainer.h"
 
@@ -142,6 +143,7 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
   nlohmann::json summary = {{"best_step", stood.best_step},
                             {"best_valid_nll", stood.best_nll},
                             {"steps", stood.step},
+                            {"planned_steps", trainer.planned_steps()},
                             {"stopped_early", stood.stopped_early},
                             {"hardened", stood.hardened},
                             {"projected_units", stood.hardening.projected_units},
@@ -159,6 +161,7 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
                                       {"error", e.error}});
     }
   }
+  keep_units(folder, model, final_state(config, model));
   folder.write_json(folder.summary(), summary);
   folder.set_finished();
 }
