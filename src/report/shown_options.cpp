@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/text.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -42,6 +43,7 @@ class Flattened {
       for (const toml::node& item : *array) list += (list.empty() ? "" : ", ") + text_of(key, item);
       return list;
     }
+    if (const auto* number = node.as_floating_point()) return shortest(number->get());
     std::ostringstream out;
     node.visit([&out](const auto& value) { out << value; });
     return out.str();

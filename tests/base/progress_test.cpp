@@ -34,7 +34,7 @@ TEST(ProgressLine, CountsOutOfRange) {
 TEST(ProgressLine, RateOfWhatIsCounted) {
   EXPECT_EQ(progress_line("train", 1, 4, 10, "nll 0.27", 200, {"steps"}),
             "train │███████▌                      │  25 %  00:10 < 00:30  0.10 steps/s  nll 0.27");
-  EXPECT_EQ(progress_line("read", 12345, 0, 10, "", 200, {"rows"}), "read  12,345  00:10  1,234 rows/s");
+  EXPECT_EQ(progress_line("read", 12340, 0, 10, "", 200, {"rows"}), "read  12,340  00:10  1,234 rows/s");
   EXPECT_NE(progress_line("f", 50'000'000, 100'000'000, 4, "", 200, {"bytes"}).find("< 00:04  12.5 MB/s"), std::string::npos);
   EXPECT_EQ(progress_line("t", 0, 4, 1, "", 200, {"rows"}), progress_line("t", 0, 4, 1, "", 200)) << "nothing to tell yet";
 }

@@ -67,7 +67,7 @@ class Pages(unittest.TestCase):
 
     def nothing_went_wrong(self):
         self.assertEqual([entry["message"] for entry in self.browser.entries("browser")], [])
-        asked = self.browser.requests()
+        asked = self.browser.requests("file://" + self.page)
         self.assertIn("file://" + self.page, asked)
         self.assertEqual([address for address in asked if not address.startswith(("file://" + self.page, "data:", "blob:"))], [])
         self.assertEqual(self.browser.run("return document.querySelectorAll('#taken, main img, main b[id], a[href*=example]').length"), 0)

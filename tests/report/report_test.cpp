@@ -104,6 +104,7 @@ TEST_F(Reports, ManyRunsStayUnderTheLimit) {
     return data("bank")["runs"][0];
   }();
   ASSERT_GT(one.dump().size() * 600, 5'000'000u) << "else this test says nothing";
+  std::filesystem::create_directories(folder_.path() / "runs");
   for (int i = 0; i < 600; ++i)
     std::filesystem::copy(folder_.path() / "bank", folder_.path() / fmt::format("runs/{}", i),
                           std::filesystem::copy_options::recursive);

@@ -75,7 +75,8 @@ class Browser:
         """Of Chromium's own protocol."""
         return self.call("POST", self.session + "/goog/cdp/execute", {"cmd": name, "params": parameters})
 
-    def requests(self):
-        """Addresses that pages asked for since the last call."""
+    def requests(self, page):
+        """Addresses that documents whose own address starts like that asked for since the last call."""
         messages = (json.loads(entry["message"])["message"] for entry in self.entries("performance"))
-        return [message["params"]["request"]["url"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+        asked = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+        return [request["request"]["url"] for request in asked if request.get("documentURL", "").startswith(page)]

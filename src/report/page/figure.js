@@ -25,7 +25,7 @@ function figureElement(figure) {
   drawing.setAttribute("aria-label", figure.title + ". " + (figure.about || ""));
   const table = make("details", {}, make("summary", {textContent: "The same as a table"}), tableOf(figure.table.head, figure.table.rows, figure.table.words));
   table.querySelector(".scroll").classList.add("tall");
-  const element = make("figure", {}, make("figcaption", {}, make("h3", {textContent: figure.title}), figure.about ? make("p", {className: "quiet", textContent: figure.about}) : null), legendOf(figure), drawing, table);
+  const element = make("figure", {className: figure.narrow ? "narrow" : ""}, make("figcaption", {}, make("h3", {textContent: figure.title}), figure.about ? make("p", {className: "quiet", textContent: figure.about}) : null), legendOf(figure), drawing, table);
   figures.push({figure, drawing, live: null, seen: false});
   return element;
 }

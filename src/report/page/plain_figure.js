@@ -6,6 +6,12 @@ const niceTicks = (low, high, wanted) => {
   for (let tick = Math.ceil(low / step - 1e-9) * step; tick <= high + step * 1e-6; tick += step) ticks.push(Math.abs(tick) < step * 1e-6 ? 0 : tick);
   return ticks;
 };
+// Names along an axis: how many letters each may have, and the room that it then needs.
+const namesAlong = (names, room) => {
+  const longest = Math.max(1, ...names.map(name => [...String(name)].length)), fits = Math.floor(room / names.length / 6.6) - 1;
+  const letters = Math.min(longest, Math.max(fits, 8));
+  return [letters, 6.6 * letters + 8];
+};
 const tickText = (axis, tick, step) => axis.percent ? (100 * tick).toFixed(step < .0095 ? 1 : 0) + " %" : axis.whole && Math.abs(tick) >= 1000 ? Math.round(tick).toLocaleString("en") : short(tick);
 
 // The range of an axis, with a little air where it is not given.
@@ -60,8 +66,8 @@ function xTicksOf(figure, frame) {
   const {x, atX, left, right, top, bottom, width, height, picture} = frame;
   picture.append(svg("line", {class: "axis-line", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom}));
   const room = width - left - right, ticks = figure.x.names ? figure.x.names.map((_, i) => i) : niceTicks(x[0], x[1], Math.max(2, room / 80));
-  const texts = ticks.map(tick => figure.x.names ? cut(figure.x.names[tick], Math.max(4, Math.floor(room / ticks.length / 6.4))) : tickText(figure.x, tick, ticks.length > 1 ? ticks[1] - ticks[0] : 1));
-  const longest = Math.max(1, ...texts.map(text => [...text].length)), every = figure.x.names ? Math.ceil(ticks.length * Math.min(longest, 4) * 6.4 / room) : 1;
+  const [letters, each] = figure.x.names ? namesAlong(figure.x.names, room) : [0, 0], every = Math.max(1, Math.ceil(ticks.length * each / room));
+  const texts = ticks.map(tick => figure.x.names ? cut(figure.x.names[tick], letters) : tickText(figure.x, tick, ticks.length > 1 ? ticks[1] - ticks[0] : 1));
   ticks.forEach((tick, i) => {
     if (!figure.x.names && figure.y.names) picture.append(svg("line", {class: "grid-line", x1: atX(tick), x2: atX(tick), y1: top, y2: height - bottom}));
     if (i % every) return;

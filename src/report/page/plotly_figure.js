@@ -19,9 +19,10 @@ const traces = {
   bars: series => ({type: "bar", orientation: series.across ? "h" : "v", [series.across ? "y" : "x"]: series.place, [series.across ? "x" : "y"]: series.size.map(size => isNumber(size) ? size - (series.base ?? 0) : null), base: series.base ?? 0,
     width: series.wide ?? .8, marker: {color: series.inks ? series.inks.map(colourOf) : colourOf(series.ink), line: {width: 0}, cornerradius: 3}, ...shown(series), ...(series.hover ? {textposition: "none"} : {})}),
   cells: series => ({type: "heatmap", z: series.rows, zmin: 0, zmax: 1, showscale: false, xgap: series.gap ?? 1, ygap: series.gap ?? 1, colorscale: [[0, colourOf("rest")], [1, colourOf("first")]],
-    hoverongaps: false, hovertemplate: "%{customdata}<extra></extra>", customdata: series.hover.map(hovers),
-    ...(series.text ? {text: series.text, texttemplate: "%{text}", textfont: {size: 12}} : {})}),
+    hoverongaps: false, hovertemplate: "%{customdata}<extra></extra>", customdata: series.hover.map(hovers)}),
 };
+// Texts in cells, in a colour that stands out from the cell's.
+const cellTexts = figure => figure.series.filter(series => series.text).flatMap(series => series.text.flatMap((row, r) => row.map((text, c) => ({x: c, y: r, text: escaped(text), showarrow: false, font: {size: 12, color: colourOf(series.rows[r][c] > .55 ? "card" : "ink")}}))));
 function mixed(a, b, share) {
   const parts = colour => [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16)), [one, two] = [parts(a), parts(b)];
   return "#" + one.map((part, i) => Math.round(part + share * (two[i] - part)).toString(16).padStart(2, "0")).join("");
@@ -29,26 +30,26 @@ function mixed(a, b, share) {
 function plotlyAxis(axis, range, room) {
   const axisOf = {title: axis.title ? {text: escaped(axis.title), font: {size: 12}, standoff: 6} : undefined, range: axis.down ? [range[1], range[0]] : range, zeroline: false, gridcolor: colourOf("line"), linecolor: colourOf("line"), tickcolor: colourOf("line"), automargin: true, fixedrange: Boolean(axis.names)};
   if (axis.names) {
-    const every = Math.max(1, Math.ceil(axis.names.length * axis.each / room));
+    const every = Math.max(1, Math.ceil(axis.names.length * axis.each / room));  // as many as there is room for
     const kept = axis.names.map((_, i) => i).filter(i => i % every === 0);
     return {...axisOf, tickmode: "array", tickvals: kept, ticktext: kept.map(i => escaped(cut(axis.names[i], axis.letters))), showgrid: false, ticks: ""};
   }
-  return {...axisOf, nticks: Math.max(3, Math.floor(room / 70)), tickformat: axis.percent ? (range[1] - range[0] < .05 ? ".1%" : ".0%") : axis.whole ? ",d" : "", exponentformat: "e"};
+  return {...axisOf, nticks: Math.max(4, Math.floor(room / 50)), tickformat: axis.percent ? (range[1] - range[0] < .05 ? ".1%" : ".0%") : axis.whole ? ",d" : "", exponentformat: "e"};
 }
 function drawLive(one) {
   const figure = one.figure, width = Math.max(260, one.drawing.clientWidth), height = typeof figure.height === "function" ? figure.height(width) : figure.height || 260;
   const data = figure.series.map(series => traces[series.kind](series));
-  const xRoom = width - 90, yRoom = height - 60, perName = Math.max(4, Math.floor(xRoom / Math.max(1, (figure.x.names || []).length) / 6.4));
-  const xAxis = plotlyAxis({...figure.x, each: 6.4 * 4, letters: perName}, rangeOf(figure.x, valuesOf(figure, "x")), xRoom);
+  const xRoom = width - 90, yRoom = height - 60, [letters, each] = figure.x.names ? namesAlong(figure.x.names, xRoom) : [0, 0];
+  const xAxis = plotlyAxis({...figure.x, each, letters}, rangeOf(figure.x, valuesOf(figure, "x")), xRoom);
   const yAxis = plotlyAxis({...figure.y, each: 13, letters: Math.max(6, Math.floor(width * .36 / 6.4))}, rangeOf(figure.y, valuesOf(figure, "y")), yRoom);
   xAxis.tickangle = 0;
   if (!figure.y.names) xAxis.showgrid = false;
   const layout = {width, height, margin: {l: 44, r: 14, t: figure.bands ? 22 : 10, b: figure.x.title ? 44 : 26}, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, barmode: "overlay", dragmode: false,
-    font: {family: getComputedStyle(document.body).fontFamily, size: 12, color: colourOf("quiet")}, hoverlabel: {bgcolor: colourOf("card"), bordercolor: colourOf("quiet"), font: {color: colourOf("ink"), size: 13}, align: "left"}, xaxis: xAxis, yaxis: yAxis, hovermode: figure.hovermode || "closest",
+    font: {family: getComputedStyle(document.body).fontFamily, size: 12, color: colourOf("quiet")}, modebar: {bgcolor: "rgba(0,0,0,0)", color: colourOf("quiet"), activecolor: colourOf("accent")}, hoverlabel: {bgcolor: colourOf("card"), bordercolor: colourOf("quiet"), font: {color: colourOf("ink"), size: 13}, align: "left"}, xaxis: xAxis, yaxis: yAxis, hovermode: figure.hovermode || "closest",
     shapes: (figure.bands || []).filter(band => band.shaded).map(band => ({type: "rect", xref: "x", yref: "paper", x0: band.from, x1: band.to, y0: 0, y1: 1, layer: "below", line: {width: 0}, fillcolor: colourOf("band")})),
-    annotations: (figure.bands || []).map(band => ({x: (band.from + band.to) / 2, y: 1, yref: "paper", yanchor: "bottom", showarrow: false, text: escaped(band.name), font: {size: 12, color: colourOf("quiet")}}))};
+    annotations: cellTexts(figure).concat((figure.bands || []).map(band => ({x: (band.from + band.to) / 2, y: 1, yref: "paper", yanchor: "bottom", showarrow: false, text: escaped(band.name), font: {size: 12, color: colourOf("quiet")}})))};
   if (!one.live) { one.live = make("div", {className: "interactive"}); one.drawing.append(one.live); }
-  Plotly.react(one.live, data, layout, {displaylogo: false, displayModeBar: "hover", modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]], toImageButtonOptions: {filename: "figure", scale: 2}, responsive: false});
+  Plotly.react(one.live, data, layout, {displaylogo: false, displayModeBar: true, modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]], toImageButtonOptions: {filename: "figure", scale: 2}, responsive: false});
   one.drawing.classList.add("live");
 }
 

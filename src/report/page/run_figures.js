@@ -51,7 +51,7 @@ function gateHistory(run) {
   const steps = run.metrics.step, every = Math.ceil(kept.length / 60), picked = kept.map((_, i) => i).filter(i => i % every === 0 || i === kept.length - 1);
   const rows = Array.from({length: 30}, (_, bin) => picked.map(i => { const all = kept[i].reduce((a, b) => a + b, 0); return all ? Math.sqrt(kept[i][bin] / all) : null; }));
   const told = (bin, i) => `step ${grouped(steps[i])}, ${run.metrics.phase[i]}\nP(open) ${percent(bin / 30, 0)} to ${percent((bin + 1) / 30, 0)}\n${grouped(kept[i][bin])} units`;
-  return {title: "How gates decided", about: "Each column is one look at the validation rows: darker where more units have that P(open).", height: 240, x: {title: "step", names: picked.map(i => grouped(steps[i]))}, y: {title: "P(open)", names: Array.from({length: 30}, (_, bin) => bin % 6 === 0 || bin === 29 ? percent(bin === 29 ? 1 : bin / 30, 0) : "")},
+  return {title: "How gates decided", about: "Each column is one look at the validation rows; the stronger the colour, the more units have that P(open).", height: 240, x: {title: "step", names: picked.map(i => grouped(steps[i]))}, y: {title: "P(open)", names: Array.from({length: 30}, (_, bin) => bin % 6 === 0 || bin === 29 ? percent(bin === 29 ? 1 : bin / 30, 0) : "")},
     series: [{kind: "cells", rows, gap: 0, hover: rows.map((row, bin) => row.map((_, at) => told(bin, picked[at])))}],
     table: {head: ["step", "P(open) below 10 %", "10 to 90 %", "above 90 %"], rows: picked.map(i => [grouped(steps[i]), ...[[0, 3], [3, 27], [27, 30]].map(([from, to]) => grouped(kept[i].slice(from, to).reduce((a, b) => a + b, 0)))])}};
 }
@@ -103,7 +103,7 @@ function reliability(runs, split, calibratedToo) {
 function confusion(evaluation) {
   const names = evaluation.class_names, counts = evaluation.confusion, sums = counts.map(row => row.reduce((a, b) => a + b, 0));
   const shares = counts.map((row, i) => row.map(count => sums[i] ? count / sums[i] : null)), few = names.length <= 12;
-  return {title: "Confusion matrix", about: "Each row is a true class, divided over what was predicted; the diagonal is right.", height: width => Math.max(170, Math.min(26 * names.length + 60, 560, width)), x: {title: "predicted", names}, y: {title: "true", names, down: true},
+  return {title: "Confusion matrix", about: "Each row is a true class, divided over what was predicted; the diagonal is right.", narrow: names.length <= 6, height: width => Math.max(190, Math.min((few ? 34 : 22) * names.length + 60, 620, width)), x: {title: "predicted", names}, y: {title: "true", names, down: true},
     series: [{kind: "cells", rows: shares, gap: names.length > 30 ? 0 : 2, text: few ? counts.map(row => row.map(grouped)) : undefined, hover: counts.map((row, i) => row.map((count, j) => `true ${names[i]}\npredicted ${names[j]}\n${grouped(count)} of ${grouped(sums[i])} (${percent(shares[i][j])})`))}],
     table: names.length <= 40 ? {head: ["true \\ predicted", ...names], rows: counts.map((row, i) => [names[i], ...row.map(grouped)])} : {head: ["true class", evaluation.nouns.rows, "right", "most often taken for"], words: [3], rows: counts.map((row, i) => { const others = row.map((count, j) => [count, j]).filter(([count, j]) => j !== i && count > 0).sort((a, b) => b[0] - a[0]);
       return [names[i], grouped(sums[i]), percent(shares[i][i]), others.length ? names[others[0][1]] + " (" + grouped(others[0][0]) + ")" : "–"]; })}};

@@ -23,7 +23,7 @@ function gateSection(run, evaluation) {
   const children = [];
   if (run.gates && run.gates.length) {
     const pair = [gateHistogram([{run, name: ""}]), gateHistory(run)].filter(Boolean);
-    children.push(make("div", {className: "pair"}, ...pair.map(figureElement)), ...run.gates.map(site => make("div", {}, make("br"), figureElement(gateUnits(site, site.noun === "units" ? "group" : site.noun)))));
+    children.push(make("div", {className: "stack"}, make("div", {className: "pair"}, ...pair.map(figureElement)), ...run.gates.map(site => figureElement(gateUnits(site, site.noun === "units" ? "group" : site.noun)))));
   } else children.push(missing("This run does not hold the probabilities of its gates.", `l0gm eval ${run.command_name} --again`));
   return section("gates", "Gates", `Rule ${evaluation.test_rule}: ${grouped(evaluation.open_units)} of ${grouped(evaluation.units)} ${evaluation.units_are || "units"} are open. Projected units (${grouped(evaluation.projected_units)}) had to be opened or closed against their own gates to meet the budget.`, ...children);
 }
@@ -64,7 +64,7 @@ function settingsSection(run) {
 
 function runPage(data, split) {
   const run = data.runs[0], splits = Object.keys(run.evaluations), main = document.getElementById("main");
-  document.getElementById("title").textContent = run.name;
+  document.getElementById("title").textContent = run.name.split("/").at(-1);
   document.getElementById("subtitle").textContent = [run.modality && `a ${run.modality} model`, run.dataset && `on ${run.dataset}`, isNumber(run.seed) ? `seed ${run.seed}` : "", run.state !== "finished" ? `state: ${run.state}` : ""].filter(Boolean).join(", ");
   const labels = {test: "test rows, never seen in training", valid: "validation rows"};
   document.getElementById("controls").replaceChildren(splits.length > 1 ? chooser("judged on", splits.map(name => [name, labels[name]]), split, chosen => runPage(data, chosen)) : "");
@@ -75,11 +75,18 @@ function runPage(data, split) {
   } else sections.push(section("summary", "Summary", "", ...notes));
   if (curves.length) sections.push(section("curves", "Training", `${grouped(run.summary.steps ?? run.metrics.step.at(-1))} steps; the weights of step ${grouped(run.summary.best_step)} were kept.`, make("div", {className: "pair"}, ...curves.map(figureElement))));
   if (evaluation) {
-    sections.push(gateSection(run, evaluation), section("reliability", "Calibration", `Calibrator: ${evaluation.calibrator}${isNumber(evaluation.temperature) ? `, T = ${fixed(evaluation.temperature, 3)}` : ""}${evaluation.calibrated_by === "cross-fit" ? "; on these rows, which it was fitted to, calibrated figures are cross-fitted" : ""}. ${eceText(evaluation)}`, make("div", {className: "pair"}, ...reliability(one, split, true).map(figureElement))),
+    sections.push(gateSection(run, evaluation), section("reliability", "Calibration", `Calibrator: ${evaluation.calibrator}${isNumber(evaluation.temperature) ? `, T = ${fixed(evaluation.temperature, 3)}` : ""}${evaluation.calibrated_by === "cross-fit" ? "; on these rows, which it was fitted to, calibrated figures are cross-fitted" : ""}. ${eceText(evaluation)}`, calibrationParts(evaluation, reliability(one, split, true))),
       evaluation.confusion ? section("confusion", "Confusion", "", figureElement(confusion(evaluation))) : null, inputSection(run, evaluation), robustnessSection(one, split));
   }
   sections.push(latencySection(run), settingsSection(run));
   main.replaceChildren(...sections.filter(Boolean));
   finishPage(data);
+}
+// The diagram, and beside it how many rows it rests on and the errors in figures.
+function calibrationParts(evaluation, [diagram, counts]) {
+  const kinds = [["ece_binary", "P of the second class"], ["ece", "top class"], ["ece_adaptive", "top class, bins of equal mass"], ["ece_classwise", "mean over classes"]].filter(([name]) => isNumber(evaluation[name]));
+  const figure = (name, suffix) => { const interval = evaluation[name + "_interval" + suffix]; return isNumber(evaluation[name + suffix]) ? percent(evaluation[name + suffix], 2) + (Array.isArray(interval) ? ` (${(100 * interval[0]).toFixed(1)} to ${(100 * interval[1]).toFixed(1)})` : "") : "–"; };
+  const table = tableOf(["error", "raw", "calibrated", "by chance"], kinds.map(([name, what]) => [what, figure(name, ""), figure(name, "_scaled"), percent(evaluation[name + "_floor"], 2)]));
+  return make("div", {className: "pair"}, figureElement(diagram), make("div", {className: "stack"}, figureElement(counts), make("div", {}, make("h3", {textContent: "Calibration errors"}), make("p", {className: "quiet", textContent: "With 95 % intervals, and what a perfectly calibrated model of this size scores by chance."}), table)));
 }
 const eceText = evaluation => { const raw = eceOf(evaluation), after = eceOf(evaluation, "_scaled"); return `ECE ${percent(raw.value, 2)} before${isNumber(after.value) ? `, ${percent(after.value, 2)} after` : ""}; a perfectly calibrated model of this size scores ${percent(raw.floor, 2)} by chance.`; };

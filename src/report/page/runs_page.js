@@ -41,13 +41,15 @@ function frontSection(data) {
   without ? missing(`${without} of the runs have not been judged on ${view.split === "test" ? "test" : "validation"} rows.`, `l0gm eval RUN${view.split === "valid" ? " --split valid" : ""}`) : null);
 }
 
+// Columns that tell something of these runs.
+const columnsFor = data => columns.filter(([key, , of]) => key === "dataset" ? new Set(data.runs.map(groupOf)).size > 1 : data.runs.some(run => { const found = of(run, figureOf(run, view.split)); return found !== null && found !== undefined && found !== false; }));
 function tableSection(data) {
   const search = make("input", {type: "search", id: "filter", placeholder: "filter: name, data, option=value …", ariaLabel: "Filter the runs"});
   search.oninput = () => { view.filter = search.value; tableRows(data); };
-  const head = make("tr", {}, ...columns.map(([key, title], i) => {
+  const shownColumns = columnsFor(data), head = make("tr", {}, ...shownColumns.map(([key, title], i) => {
     const button = make("button", {type: "button", textContent: title});
     button.onclick = () => { view.down = view.sort === key ? !view.down : false; view.sort = key; tableRows(data); };
-    return make("th", {scope: "col", className: i > 1 ? "number" : ""}, button);
+    return make("th", {scope: "col", className: i > 0 && key !== "dataset" ? "number" : ""}, button);
   }));
   const element = section("table", "All runs", "", make("div", {className: "head"}, search, make("span", {className: "quiet", id: "count"})), make("div", {className: "scroll"}, make("table", {}, make("thead", {}, head), make("tbody", {id: "rows"}))));
   queueMicrotask(() => tableRows(data));
@@ -56,15 +58,15 @@ function tableSection(data) {
 // A word of the filter is part of the name or of the data, or an option and its value: gate.unit=group.
 const fits = (run, words) => words.every(word => `${run.name} ${groupOf(run)}`.toLowerCase().includes(word) || run.config.some(([key, value]) => `${key}=${value}`.toLowerCase().includes(word)));
 function tableRows(data) {
-  const words = view.filter.toLowerCase().split(/\s+/).filter(Boolean), value = columns.find(([key]) => key === view.sort)[2];
+  const shownColumns = columnsFor(data), words = view.filter.toLowerCase().split(/\s+/).filter(Boolean), value = columns.find(([key]) => key === view.sort)[2];
   const rows = data.runs.map((run, i) => ({run, i, e: figureOf(run, view.split)})).filter(({run}) => fits(run, words));
   const order = (a, b) => typeof a === "string" ? a.localeCompare(b, "en", {numeric: true}) : a - b, undefinedLast = value => value === null || value === undefined || value === false || Number.isNaN(value);
   rows.sort((p, q) => { const a = value(p.run, p.e), b = value(q.run, q.e); return undefinedLast(a) || undefinedLast(b) ? undefinedLast(a) - undefinedLast(b) : (view.down ? -1 : 1) * order(a, b); });
   const name = ({run, e, i}) => make("th", {scope: "row"}, run.name + " ", e && e.converged === false ? make("span", {className: "mark", textContent: `not converged, ${grouped(e.projected_units)} projected`}) : null, run.state !== "finished" ? make("span", {className: "mark", textContent: run.state}) : null,
     (((data.fronts[view.split] || {})[groupOf(run)] || {})[view.metric] || []).includes(i) ? make("span", {className: "mark good", textContent: "front"}) : null);
-  document.getElementById("rows").replaceChildren(...rows.map(row => make("tr", {className: row.i === view.a || row.i === view.b ? "chosen" : ""}, name(row), ...columns.slice(1).map(([key, , of, form], c) => { const found = of(row.run, row.e); return make("td", {className: c ? "number" : "", textContent: undefinedLast(found) ? "–" : form(found)}); }))));
+  document.getElementById("rows").replaceChildren(...rows.map(row => make("tr", {className: row.i === view.a || row.i === view.b ? "chosen" : ""}, name(row), ...shownColumns.slice(1).map(([key, , of, form]) => { const found = of(row.run, row.e); return make("td", {className: key === "dataset" ? "data-name" : "number", textContent: undefinedLast(found) ? "–" : form(found)}); }))));
   document.getElementById("count").textContent = rows.length === data.runs.length ? `${rows.length} runs` : `${rows.length} of ${data.runs.length} runs`;
-  [...document.querySelectorAll("#table thead th")].forEach((cell, i) => { const sorted = columns[i][0] === view.sort; cell.setAttribute("aria-sort", sorted ? view.down ? "descending" : "ascending" : "none"); cell.firstChild.textContent = columns[i][1] + (sorted ? view.down ? " ▼" : " ▲" : ""); });
+  [...document.querySelectorAll("#table thead th")].forEach((cell, i) => { const [key, title] = shownColumns[i], sorted = key === view.sort; cell.setAttribute("aria-sort", sorted ? view.down ? "descending" : "ascending" : "none"); cell.firstChild.textContent = title + (sorted ? view.down ? " ▼" : " ▲" : ""); });
 }
 
 function pairSection(data) {
@@ -76,14 +78,14 @@ function pairSection(data) {
 function pairParts(data) {
   const pair = [data.runs[view.a], data.runs[view.b]].map(run => ({run, name: run.name})), split = ["test", "valid"].find(name => pair.every(({run}) => run.evaluations[name]));
   if (!split) return [missing("These two have not been judged on the same rows.", "l0gm eval RUN")];
-  const [a, b] = pair.map(({run}) => run.evaluations[split]), rows = columns.slice(3).map(([, title, of, form]) => { const one = of(pair[0].run, a), two = of(pair[1].run, b), both = isNumber(one) && isNumber(two);
+  const [a, b] = pair.map(({run}) => run.evaluations[split]), rows = columnsFor(data).filter(([key]) => !["name", "dataset", "seed"].includes(key)).map(([, title, of, form]) => { const one = of(pair[0].run, a), two = of(pair[1].run, b), both = isNumber(one) && isNumber(two);
     return [title, isNumber(one) ? form(one) : "–", isNumber(two) ? form(two) : "–", both && title !== "training" ? (two >= one ? "+" : "−") + form(Math.abs(two - one)) : ""]; });
   const before = new Map(pair[0].run.config), after = new Map(pair[1].run.config), keys = [...new Set([...before.keys(), ...after.keys()])].filter(key => before.get(key) !== after.get(key));
   const parts = [make("p", {className: "quiet", textContent: `Judged on ${split === "test" ? "test" : "validation"} rows.${a.dataset !== b.dataset ? " They are of different data: figures do not compare." : ""}`}),
     make("div", {className: "pair"}, make("div", {}, tableOf(["figure", pair[0].run.name, pair[1].run.name, "difference"], rows)), make("div", {}, make("h3", {textContent: keys.length ? "Options that differ" : "All options are the same"}), keys.length ? tableOf(["option", pair[0].run.name, pair[1].run.name], keys.map(key => [key, before.get(key) ?? "–", after.get(key) ?? "–"]), [1, 2]) : null))];
   const drawn = [...learningCurves(pair), reliability(pair, split, false)[0], ...(pair.every(({run}) => run.gates && run.gates.length) ? [gateHistogram(pair)] : []), ...(pair.every(({run}) => run.evaluations[split].conditions) ? [robustness(pair, split, isNumber(a.auc) ? "auc" : "accuracy")] : [])];
-  parts.push(make("br"), make("div", {className: "pair"}, ...drawn.map(figureElement)));
-  return parts;
+  parts.push(make("div", {className: "pair"}, ...drawn.map(figureElement)));
+  return [make("div", {className: "stack"}, ...parts)];
 }
 
 // What a study wrote about itself: headings, sentences and tables.
