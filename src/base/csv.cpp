@@ -5,6 +5,7 @@
 #include "base/csv_buffer.h"
 #include "base/csv_rows.h"
 #include "base/files.h"
+#include "base/progress.h"
 
 namespace l0gm {
 
@@ -75,7 +76,9 @@ void write_csv(const std::filesystem::path& path, const TextTable& table, const 
   for (int64_t column = 0; column < table.columns(); ++column) add(column, table.names()[static_cast<size_t>(column)]);
   line += '\n';
   const int64_t count = rows != nullptr ? static_cast<int64_t>(rows->size()) : table.rows();
+  Progress progress("writing " + path.filename().string(), count, {"rows"});
   for (int64_t i = 0; i < count; ++i) {
+    progress.update(i);
     const int64_t row = rows != nullptr ? (*rows)[static_cast<size_t>(i)] : i;
     for (int64_t column = 0; column < table.columns(); ++column) add(column, table.cell(row, column));
     line += '\n';

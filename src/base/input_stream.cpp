@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +23,14 @@
 #include <zstd.h>
 #endif
 
+#include "base/progress.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
 namespace {
 
 constexpr size_t input_size = size_t{1} << 17;
+constexpr off_t long_file = 8 << 20;  // bytes from which on reading shows how far it is
 // Limits on the dictionary that a compressed file may request (bytes, log2 of bytes): above usual settings, below a machine's
 // memory.
 [[maybe_unused]] constexpr uint64_t memory_limit = uint64_t{1} << 30;
@@ -38,6 +42,11 @@ class RawFile {
   explicit RawFile(const std::filesystem::path& path)
       : path_(path.string()), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), buffer_(input_size) {
     if (descriptor_ < 0) throw UserError(fmt::format("cannot read '{}': {}", path_, std::strerror(errno)));
+    struct stat status{};
+    const bool regular = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+    if (regular && status.st_size >= long_file) {
+      progress_.emplace(path.filename().string(), status.st_size, ProgressUnit{"bytes"});
+    }
   }
   ~RawFile() { ::close(descriptor_); }
   RawFile(const RawFile&) = delete;
@@ -62,7 +71,11 @@ class RawFile {
   size_t read_directly(std::span<char> to) {
     while (true) {
       const ssize_t count = ::read(descriptor_, to.data(), to.size());
-      if (count >= 0) return static_cast<size_t>(count);
+      if (count >= 0) {
+        read_ += count;
+        if (progress_) progress_->update(read_);
+        return static_cast<size_t>(count);
+      }
       if (errno != EINTR) throw UserError(fmt::format("cannot read '{}': {}", path_, std::strerror(errno)));
     }
   }
@@ -81,6 +94,8 @@ class RawFile {
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
   bool ended_ = false;
+  int64_t read_ = 0;
+  std::optional<Progress> progress_;  // whoever reads, in whatever format: files are what takes long
 };
 
 class PlainStream : public InputStream {

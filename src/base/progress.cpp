@@ -71,15 +71,28 @@ std::string bar(double fraction, int width) {
   return result;
 }
 
+// "  12.5 steps/s"; nothing before there is something to tell.
+std::string rate_text(int64_t done, double elapsed_s, ProgressUnit unit) {
+  const auto since = static_cast<double>(done - unit.begin);
+  if (unit.name.empty() || since <= 0 || !(elapsed_s > 0.1)) return "";
+  const double rate = since / elapsed_s;
+  if (unit.name == "bytes") return fmt::format("  {:.1f} MB/s", 1e-6 * rate);
+  if (rate >= 100) return fmt::format("  {} {}/s", with_thousands(std::llround(rate)), unit.name);
+  return fmt::format("  {:.{}f} {}/s", rate, rate < 1 ? 2 : 1, unit.name);
+}
+
 }  // namespace
 
-std::string progress_line(std::string_view title, int64_t done, int64_t total, double elapsed_s, std::string_view note,
-                          int width) {
+std::string progress_line(std::string_view title, int64_t done, int64_t total, double elapsed_s, std::string_view note, int width,
+                          ProgressUnit unit) {
   done = std::max<int64_t>(done, 0);
-  const std::string head = one_line(title), tail = note.empty() ? "" : "  " + one_line(note);
+  const std::string head = one_line(title);
+  const std::string tail = rate_text(done, elapsed_s, unit) + (note.empty() ? "" : "  " + one_line(note));
   if (total <= 0) return clipped(fmt::format("{}  {}  {}{}", head, with_thousands(done), duration(elapsed_s), tail), width);
   const double fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
-  const double remaining_s = fraction > 0 ? elapsed_s * (1 - fraction) / fraction : -1;
+  // By what was done since the job started, not by all that is done.
+  const double since = fraction - static_cast<double>(unit.begin) / static_cast<double>(total);
+  const double remaining_s = since > 0 ? elapsed_s * (1 - fraction) / since : -1;
   // 100 % only when all is done.
   const int percent = static_cast<int>(std::floor(fraction * 100));
   const std::string figures = fmt::format(" {:3} %  {} < {}", percent, duration(elapsed_s), duration(remaining_s));
@@ -88,9 +101,10 @@ std::string progress_line(std::string_view title, int64_t done, int64_t total, d
   return clipped(fmt::format("{} │{}│{}{}", head, bar(fraction, bar_width), figures, tail), width);
 }
 
-Progress::Progress(std::string title, int64_t total)
+Progress::Progress(std::string title, int64_t total, ProgressUnit unit)
     : title_(std::move(title)),
       total_(total),
+      unit_(unit),
       start_(std::chrono::steady_clock::now()),
       last_(start_ - redraw_interval),
       visible_(standard_error_is_terminal() && log_level() != LogLevel::quiet) {
@@ -121,7 +135,7 @@ void Progress::update(int64_t done, std::string_view note) {
 void Progress::draw() {
   const double elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   // The last column stays free: a full line makes some terminals start a new one.
-  const std::string line = progress_line(title_, done_, total_, elapsed_s, note_, terminal_width() - 1);
+  const std::string line = progress_line(title_, done_, total_, elapsed_s, note_, terminal_width() - 1, unit_);
   fmt::print(stderr, "\r{}\x1b[K", line);
   std::fflush(stderr);
 }

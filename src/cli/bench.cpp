@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "cli/command.h"
 #include "data/table/source.h"
+#include "run/run_folder.h"
 #include "runtime/container.h"
 #include "serving/latency.h"
 
@@ -8,7 +11,7 @@ namespace l0gm {
 namespace {
 
 struct LatencyArguments {
-  std::string model, input, delimiter;
+  std::string model, input, delimiter, run;
   bool batch_named = false;
   LatencyOptions options;
 };
@@ -21,7 +24,10 @@ void run_latency(LatencyArguments& arguments, const Common& common) {
     spelled.delimiter = arguments.delimiter;
     arguments.options.delimiter = delimiter_of(spelled);
   }
+  const std::optional<RunFolder> folder =
+      arguments.run.empty() ? std::nullopt : std::optional<RunFolder>(RunFolder::open(arguments.run));
   const nlohmann::json result = measure_latency(arguments.model, arguments.options);
+  if (folder) folder->write_json(folder->latency(), result);
   print_result(common, result, describe_latency(result));
 }
 
@@ -47,6 +53,7 @@ void add_latency(CLI::App& bench, const Common& common) {
   verb->add_option("--runs", arguments->options.runs, "runs that are measured, per batch")->capture_default_str();
   verb->add_option("--warmup", arguments->options.warmup, "runs before them that are not")->capture_default_str();
   verb->add_flag("--calibrated", arguments->options.calibrated, "with the stored calibrator applied");
+  verb->add_option("--run", arguments->run, "the run that the file was made of: keeps the figures there, for `l0gm report`");
   verb->callback([arguments, batch, &common] {
     arguments->batch_named = batch->count() > 0;
     run_latency(*arguments, common);

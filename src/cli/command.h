@@ -31,6 +31,7 @@ void add_bench(CLI::App& app, const Common& common);
 void add_bench_graph(CLI::App& bench, const Common& common);
 void add_bench_text(CLI::App& bench, const Common& common);
 void add_predict(CLI::App& app, const Common& common);
+void add_report(CLI::App& app, const Common& common);
 void add_export(CLI::App& app, const Common& common);
 void add_serve(CLI::App& app, const Common& common);
 void add_data(CLI::App& app, const Common& common);

@@ -1,6 +1,10 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include "cli/command.h"
 #include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
+#include "report/pareto_sketch.h"
 
 namespace l0gm {
 
@@ -12,6 +16,13 @@ struct EvalArguments {
   EvaluateOptions options;
   MachineFlags machine;
 };
+
+// Of the terminal that results are printed to; 0: they go elsewhere.
+int terminal_columns() {
+  struct winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col > 0 ? size.ws_col : 80;
+}
 
 void run_eval(const EvalArguments& arguments, const Common& common) {
   const Machine machine = arguments.machine.prepare();
@@ -26,7 +37,8 @@ void run_eval(const EvalArguments& arguments, const Common& common) {
   if (evaluations.size() == 1)
     print_result(common, results[0], describe(evaluations[0]));
   else
-    print_result(common, {{"results", results}}, compare(evaluations));
+    print_result(common, {{"results", results}},
+                 compare(evaluations) + (terminal_columns() > 0 ? pareto_sketch(evaluations, terminal_columns()) : ""));
 }
 
 }  // namespace

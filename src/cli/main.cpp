@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   add_compact(app, common);
   add_predict(app, common);
   add_bench(app, common);
+  add_report(app, common);
   add_export(app, common);
   add_serve(app, common);
   add_data(app, common);

@@ -14,6 +14,7 @@
 #include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
 #include "l0gm/error.h"
+#include "report/tensorboard.h"
 #include "run/run_folder.h"
 #include "training/pupil.h"
 #include "training/train.h"
@@ -36,7 +37,7 @@ class ProgressObserver : public Observer {
  public:
   explicit ProgressObserver(bool lines) : lines_(lines) {}
   void step_finished(int64_t step, int64_t steps, double loss) override {
-    if (progress_ == nullptr) progress_ = std::make_unique<Progress>("training", steps);
+    if (progress_ == nullptr) progress_ = std::make_unique<Progress>("training", steps, ProgressUnit{"steps", step});
     progress_->update(step, note_.empty() ? fmt::format("loss {:.4f}", loss) : note_);
   }
   void epoch_finished(const EpochRecord& r) override {
@@ -54,7 +55,7 @@ struct TrainArguments {
   std::string config, out;
   std::vector<std::string> assignments;
   int64_t seed = -1;
-  bool resume = false, finish = false;
+  bool resume = false, finish = false, tensorboard = false;
   MachineFlags machine;
 };
 
@@ -77,6 +78,7 @@ std::string continuation(const TrainArguments& arguments) {
   if (arguments.machine.device != "cpu") text += " --device " + quoted(arguments.machine.device);
   if (arguments.machine.threads > 0) text += fmt::format(" --threads {}", arguments.machine.threads);
   if (arguments.machine.deterministic) text += " --deterministic";
+  if (arguments.tensorboard) text += " --tensorboard";
   return text;
 }
 
@@ -101,7 +103,10 @@ void run_train(const TrainArguments& arguments, const Common& common) {
     bool finished = false;
     {
       ProgressObserver progress(common.progress);
-      finished = train(modalities(), what, out, arguments.resume, machine, {&progress}, stop_requested, end_here);
+      TensorBoardObserver events(out / "tensorboard");
+      std::vector<Observer*> observers = {&progress};
+      if (arguments.tensorboard) observers.push_back(&events);
+      finished = train(modalities(), what, out, arguments.resume, machine, observers, stop_requested, end_here);
     }
     if (finished) return evaluate_run(modalities(), out, Split::valid, machine);
     throw Stopped("stopped; everything up to here is saved. To end the run here add --finish; go on with: " +
@@ -133,6 +138,8 @@ void add_train(CLI::App& app, const Common& common) {
   CLI::Option* resume = verb->add_flag("--resume", arguments->resume, "go on where an interrupted run stopped");
   verb->add_flag("--finish", arguments->finish, "end it there: its last checkpoint becomes a run that can be used")
       ->needs(resume);
+  verb->add_flag("--tensorboard", arguments->tensorboard,
+                 "also write event files into RUN/tensorboard/, for `tensorboard --logdir RUN`");
   arguments->machine.add_to(*verb);
   Config defaults;
   verb->footer("Options of the configuration (reference page: docs/options.md):\n" + OptionList::of(defaults).help());

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "compact/candidate.h"
 #include "compact/parity.h"
@@ -80,13 +81,18 @@ CompactResult compact(Compaction& compaction, const fs::path& out, const Compact
   }
   nlohmann::json about = compaction.about();
   Calibrator calibrator = compaction.calibrator();
+  Progress progress("compacting", options.weights == WeightType::float32 ? 3 : 4);
+  progress.update(0, "what the trained model says");
   const std::vector<double> wanted = compaction.trained(Precision::float64);
+  progress.update(1, "parity of the file");
   const Parity parity = prove(compaction, wanted, about, out);
   warn_of_loose_bound(parity);
   about["parity"] = parity.to_json();
   if (options.weights != WeightType::float32) {
+    progress.update(2, "rounding");
     about["rounding"] = round_weights(compaction, wanted, options.weights, calibrator, about, out);
   }
+  progress.update(options.weights == WeightType::float32 ? 2 : 3, "figures of the file");
   int64_t bytes = 0;
   {
     const Candidate candidate(out);

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/progress.h"
 #include "evaluation/stored_evaluation.h"
 #include "l0gm/error.h"
 #include "metrics/scores.h"
+#include "training/gate_report.h"
 
 namespace l0gm {
 
@@ -20,7 +22,9 @@ CalibratedBy calibrated_by(Split split) { return split == Split::valid ? Calibra
 
 RobustnessReport judge_perturbed(Run& run, Split split, bool keep_files) {
   std::map<std::string, ConditionFigures> conditions;
+  Progress progress("perturbed copies", std::ssize(perturbations()), {"copies"});
   for (const Perturbation& perturbation : perturbations()) {
+    progress.update(std::ssize(conditions), perturbation.name);
     const PerturbedPredictions perturbed = run.predict_perturbed(split, perturbation, keep_files);
     conditions[perturbation.name] = condition_figures(perturbed.predictions, perturbed.sha256);
   }
@@ -130,6 +134,7 @@ Evaluation compute(Run& run, Split split, const EvaluateOptions& options) {
   run.add_figures(split, evaluation);
   evaluation.facts = facts_of(run);
   write_predictions(run.folder.predictions(split), predictions);
+  if (!fs::exists(run.folder.gates())) keep_units(run.folder, *run.model, run.gate_state);  // of a run that an older version made
   if (options.perturb) evaluation.robustness = judge_perturbed(run, split, options.keep_perturbed);
   return evaluation;
 }

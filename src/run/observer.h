@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "run/gate_units.h"
 
 namespace l0gm {
 
@@ -13,10 +16,11 @@ struct EpochRecord {
   double train_loss = 0, valid_nll = 0;
   double active_fraction = 1, expected_active_fraction = 1;
   double seconds = 0;
-  bool selected = false;  // the best so far
+  std::vector<GateHistogram> gates;  // of each site
+  bool selected = false;             // the best so far
 };
 
-// Follows a run: progress bar, metrics file, later TensorBoard.
+// Follows a run: progress bar, event files for TensorBoard.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -125,17 +125,18 @@ void RunFolder::require_finished() const {
 }
 
 void RunFolder::append_metrics(const EpochRecord& r) const {
-  const nlohmann::ordered_json line = {{"step", r.step},
-                                       {"epoch", r.epoch},
-                                       {"phase", r.phase},
-                                       {"tau", r.tau},
-                                       {"lambda", r.lambda},
-                                       {"mu", r.mu},
-                                       {"train_loss", r.train_loss},
-                                       {"valid_nll", r.valid_nll},
-                                       {"active_fraction", r.active_fraction},
-                                       {"expected_active_fraction", r.expected_active_fraction},
-                                       {"seconds", r.seconds}};
+  nlohmann::ordered_json line = {{"step", r.step},
+                                 {"epoch", r.epoch},
+                                 {"phase", r.phase},
+                                 {"tau", r.tau},
+                                 {"lambda", r.lambda},
+                                 {"mu", r.mu},
+                                 {"train_loss", r.train_loss},
+                                 {"valid_nll", r.valid_nll},
+                                 {"active_fraction", r.active_fraction},
+                                 {"expected_active_fraction", r.expected_active_fraction},
+                                 {"seconds", r.seconds}};
+  for (const GateHistogram& histogram : r.gates) line["gates"][histogram.site] = histogram.counts;
   append_to_file(metrics(), line.dump() + '\n');
 }
 

@@ -20,8 +20,11 @@ namespace l0gm {
 //   checkpoint/        state.safetensors (to resume), best.safetensors (the result); before_hardening.safetensors while gates move
 //   predictions/       SPLIT.csv
 //   evaluation/        SPLIT.json
+//   gates.json         P(open) of the units once gates are fixed, with their names; none of a dense model
+//   latency.json       what `l0gm bench latency --run` measured
 //   summary.json, environment.json
 //   trials.json        settings that were tried before training, where any were
+//   tensorboard/       with --tensorboard: event files
 //   pupil/             with serve.pupil: the run of the small model that learned from this one
 // clang-format on
 class RunFolder {
@@ -46,6 +49,8 @@ class RunFolder {
   std::filesystem::path before_hardening() const { return path_ / "checkpoint" / "before_hardening.safetensors"; }
   std::filesystem::path predictions(Split split) const { return in_folder("predictions", split, ".csv"); }
   std::filesystem::path evaluation(Split split) const { return in_folder("evaluation", split, ".json"); }
+  std::filesystem::path gates() const { return path_ / "gates.json"; }
+  std::filesystem::path latency() const { return path_ / "latency.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path trials() const { return path_ / "trials.json"; }
   std::filesystem::path environment() const { return path_ / "environment.json"; }

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "base/hash.h"
+#include "base/base64.h"
 
 namespace l0gm {
 namespace {
@@ -17,24 +17,7 @@ std::string_view between(std::string_view page, std::string_view open, std::stri
   return page.substr(begin + open.size(), end - begin - open.size());
 }
 
-std::string base64_of_hex(const std::string& hex) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char digit : hex) {
-    bits = bits << 4 | static_cast<uint32_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    count += 4;
-    if (count < 6) continue;
-    count -= 6;
-    out += letters[bits >> count & 63];
-  }
-  if (count > 0) out += letters[bits << (6 - count) & 63];
-  while (out.size() % 4 != 0) out += '=';
-  return out;
-}
-
-std::string source_of(std::string_view text) { return "'sha256-" + base64_of_hex(sha256(text)) + "'"; }
+std::string source_of(std::string_view text) { return "'sha256-" + base64_sha256(text) + "'"; }
 
 }  // namespace
 

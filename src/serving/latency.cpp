@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/progress.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "data/table/encoded.h"
@@ -185,7 +186,9 @@ nlohmann::json measure_latency(const std::filesystem::path& path, const LatencyO
   const std::vector<std::string_view> texts(cells.begin(), cells.end());
   const std::vector<double> numbers = numbers_of(model, schema, cells);
   nlohmann::json results = nlohmann::json::array();
+  Progress progress("measuring", 2 * std::ssize(options.batches));
   for (const int64_t batch : options.batches) {
+    progress.update(std::ssize(results), fmt::format("batch {}", batch));
     results.push_back(times_of(model, "numbers", numbers, batch, options));
     results.push_back(times_of(model, "text", texts, batch, options));
   }

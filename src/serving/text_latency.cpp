@@ -9,6 +9,7 @@
 
 #include "base/csv.h"
 #include "base/line_reader.h"
+#include "base/progress.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "data/table/encoded.h"
@@ -101,15 +102,21 @@ nlohmann::json measure_text_latency(const std::filesystem::path& path, const Lat
   const TextHeader& header = model.header();
   const int64_t count = std::max(fewest_texts, *std::max_element(options.batches.begin(), options.batches.end()));
   nlohmann::json results = nlohmann::json::array();
+  Progress progress("measuring", std::ssize(options.batches) * (options.input.empty() ? std::ssize(options.tokens) : 1));
+  const auto measure = [&](const std::vector<std::string>& texts) {
+    for (const int64_t batch : options.batches) {
+      progress.update(std::ssize(results), fmt::format("batch {}", batch));
+      results.push_back(times_of_texts(model, texts, batch, options));
+    }
+  };
   if (!options.input.empty()) {
-    const std::vector<std::string> texts = texts_of_file(options.input, options.delimiter, header, count);
-    for (const int64_t batch : options.batches) results.push_back(times_of_texts(model, texts, batch, options));
+    measure(texts_of_file(options.input, options.delimiter, header, count));
   } else {
     for (const int64_t tokens : options.tokens) {
       if (tokens > header.max_tokens) continue;  // it would be cut
       std::vector<std::string> texts;
       for (int64_t i = 0; i < fewest_texts; ++i) texts.push_back(made_text(*header.tokenizer, tokens, static_cast<uint64_t>(i)));
-      for (const int64_t batch : options.batches) results.push_back(times_of_texts(model, texts, batch, options));
+      measure(texts);
     }
     if (results.empty())
       throw UserError(fmt::format("the model reads at most {} tokens of a text; name fewer with --tokens", header.max_tokens));

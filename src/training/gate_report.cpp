@@ -5,7 +5,10 @@
 
 #include <cmath>
 
+#include "base/files.h"
 #include "gate/gate_figures.h"
+#include "gate/tensor_values.h"
+#include "run/gate_units.h"
 
 namespace l0gm {
 
@@ -53,6 +56,17 @@ GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
   if (sites.size() == 1 && sites[0]->noun != "units") report.units_are = sites[0]->noun;
   report.test_rule = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
   return report;
+}
+
+void keep_units(const RunFolder& folder, const Model& model, const GateState& state) {
+  c10::InferenceMode inference;
+  nlohmann::json sites = nlohmann::json::array();
+  for (const GateSite* site : model.sites()) {
+    sites.push_back(
+        fields_to_json(site_units(site->name, site->noun, site->unit_name, to_doubles(site->gate->open_probability(state.tau)),
+                                  to_doubles(site->gate->test_values(state)))));
+  }
+  if (!sites.empty()) write_file_atomically(folder.gates(), nlohmann::json{{"sites", sites}}.dump() + "\n");
 }
 
 }  // namespace l0gm

@@ -11,4 +11,7 @@ namespace l0gm {
 // examples, with quantiles.
 GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates);
 
+// P(open) of every unit into the run's gates.json; a dense model has none.
+void keep_units(const RunFolder& folder, const Model& model, const GateState& state);
+
 }  // namespace l0gm

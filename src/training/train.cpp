@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "l0gm/error.h"
+#include "training/gate_report.h"
 #include "training/run.h"
 #include "training/trainer.h"
 #include "training/trials.h"
@@ -143,6 +144,7 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
   nlohmann::json summary = {{"best_step", stood.best_step},
                             {"best_valid_nll", stood.best_nll},
                             {"steps", stood.step},
+                            {"planned_steps", trainer.planned_steps()},
                             {"stopped_early", stood.stopped_early},
                             {"hardened", stood.hardened},
                             {"projected_units", stood.hardening.projected_units},
@@ -160,6 +162,7 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
                                       {"error", e.error}});
     }
   }
+  keep_units(folder, model, final_state(config, model));
   folder.write_json(folder.summary(), summary);
   folder.set_finished();
 }

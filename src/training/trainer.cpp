@@ -303,6 +303,9 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   record.active_fraction = figures.active_fraction;
   record.expected_active_fraction = figures.expected_active_fraction;
   record.seconds = seconds;
+  for (const GateSite* site : model_->sites()) {
+    record.gates.push_back(gate_histogram(site->name, to_doubles(site->gate->open_probability(state.tau))));
+  }
   state_.loss_sum = 0;
   state_.loss_steps = 0;
   loss_sum_ = norm_sum_ = torch::Tensor();

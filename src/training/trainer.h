@@ -65,6 +65,7 @@ class Trainer {
 
   const TrainerState& state() const { return state_; }
   const GateControl& control() const { return control_; }
+  int64_t planned_steps() const { return steps_; }  // if training is not ended early
 
  private:
   GateState gate_state(int64_t step) const;

@@ -31,6 +31,19 @@ TEST(ProgressLine, CountsOutOfRange) {
   EXPECT_NE(progress_line("t", most, most, 1, "", 200).find("100 %"), std::string::npos);
 }
 
+TEST(ProgressLine, RateOfWhatIsCounted) {
+  EXPECT_EQ(progress_line("train", 1, 4, 10, "nll 0.27", 200, {"steps"}),
+            "train │███████▌                      │  25 %  00:10 < 00:30  0.10 steps/s  nll 0.27");
+  EXPECT_EQ(progress_line("read", 12340, 0, 10, "", 200, {"rows"}), "read  12,340  00:10  1,234 rows/s");
+  EXPECT_NE(progress_line("f", 50'000'000, 100'000'000, 4, "", 200, {"bytes"}).find("< 00:04  12.5 MB/s"), std::string::npos);
+  EXPECT_EQ(progress_line("t", 0, 4, 1, "", 200, {"rows"}), progress_line("t", 0, 4, 1, "", 200)) << "nothing to tell yet";
+}
+
+TEST(ProgressLine, AResumedJobCountsFromWhereItBegan) {
+  const std::string line = progress_line("train", 600, 1000, 10, "", 200, {"steps", 500});
+  EXPECT_NE(line.find("60 %  00:10 < 00:40  10.0 steps/s"), std::string::npos) << line;
+}
+
 TEST(ProgressLine, FitsEveryWidth) {
   for (int width = 0; width < 150; ++width) {
     for (const int64_t total : {0, 100}) {

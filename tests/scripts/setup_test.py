@@ -36,6 +36,7 @@ def make_wheel(folder: Path, name: str, version: str, requires: str = "") -> Non
     files = {
         f"{module}/__init__.py": f"__version__ = '{version}'\n",
         f"{module}/share/cmake/Torch/TorchConfig.cmake": "",
+        f"{module}/package_data/plotly.min.js": "",  # where the plotly wheel has its script
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
                             + (f"Requires-Dist: {requires}\n" if requires else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: setup_test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
@@ -52,6 +53,7 @@ def make_indexes(folder: Path) -> None:
     for index in ("cuda", "cuda-slow"):
         make_wheel(folder / index / "torch", "torch", "2.13.0", requires="nvidia-fake-cu13")
         make_wheel(folder / index / "nvidia-fake-cu13", "nvidia-fake-cu13", "1.0")
+        make_wheel(folder / index / "plotly", "plotly", "7.1.0", requires="narwhals")
     for index in ("cpu", "cpu-slow"):
         make_wheel(folder / index / "torch", "torch", "2.13.0+cpu")
     make_wheel(folder / "plain" / "torch", "torch", "2.13.0")
@@ -129,9 +131,9 @@ class SetupTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=TIMEOUT)
 
     def installed(self) -> dict[str, str]:
-        """Distributions of the virtual environment besides pip's own, with their versions."""
+        """Distributions of the virtual environment besides pip's own and plotly, with their versions."""
         found = [path.name.removesuffix(".dist-info").split("-") for path in self.root.glob(".venv/lib/python3*/site-packages/*.dist-info")]
-        return {name: version for name, version in found if name not in ("pip", "setuptools")}
+        return {name: version for name, version in found if name not in ("pip", "setuptools", "plotly")}
 
     def check_complete(self, result: subprocess.CompletedProcess[str], wanted: dict[str, str]) -> None:
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -162,6 +164,18 @@ class SetupTest(unittest.TestCase):
         again = self.setup_script("--torch-prefix", index="cuda")
         self.assertEqual((again.returncode, again.stdout, Handler.asked), (0, result.stdout, []), again.stderr)
         self.assertIn("torch==2.13.0 present", again.stderr)
+
+    def test_plotly_is_installed_alone(self) -> None:
+        result = self.setup_script(index="cuda")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(list(self.root.glob(".venv/lib/python3*/site-packages/plotly/package_data/plotly.min.js"))), 1, result.stderr)
+        self.assertEqual(list(self.root.glob(".venv/lib/python3*/site-packages/narwhals*")), [])
+
+    def test_without_plotly_the_rest_is_complete(self) -> None:
+        result = self.setup_script("--torch-prefix", index="plain")
+        self.check_complete(result, {"torch": "2.13.0"})
+        self.assertIn("report pages will have plain drawings", result.stderr)
+        self.assertEqual(result.stdout.count("\n"), 1)
 
     def test_cpu_index_out_of_reach(self) -> None:
         address = f"http://127.0.0.1:{closed_port()}/cpu/"

@@ -4,66 +4,12 @@ errors, for markup made of names, and for requests that leave the page's own ser
 Usage: page_in_browser.py PATH_OF_L0GM_SERVE"""
 import json
 import os
-import shutil
-import subprocess
 import sys
-import time
 import unittest
-import urllib.request
 
-from running_server import LOOKUP, MODEL, TOKEN, ServerCase, rewritten
-
-DRIVER = shutil.which("chromedriver")
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-
-
-class Browser:
-    """As much of the WebDriver protocol as is needed here."""
-
-    def __init__(self, folder):
-        self.log = open(os.path.join(folder, "driver.txt"), "w+b")
-        self.driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=self.log)
-        for line in self.driver.stdout:
-            if b"on port" in line and b"started successfully" in line:
-                self.address = "http://127.0.0.1:" + line.decode().rsplit("port", 1)[1].strip(" .\n")
-                break
-        options = {"binary": BROWSER, "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder + "/profile"]}
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
-        self.session = "/session/" + self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
-
-    def call(self, method, path, body=None):
-        request = urllib.request.Request(self.address + path, None if body is None else json.dumps(body).encode(),
-                                         {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=60) as response:
-            return json.load(response)["value"]
-
-    def open(self, address):
-        self.call("POST", self.session + "/url", {"url": address})
-
-    def run(self, script, *arguments):
-        return self.call("POST", self.session + "/execute/sync", {"script": script, "args": list(arguments)})
-
-    def wait(self, script, seconds=20):
-        """Until the script gives something true, which is returned."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            value = self.run("return " + script)
-            if value:
-                return value
-            time.sleep(0.05)
-        raise AssertionError(f"waited in vain for {script}: " + self.run("return document.body.innerText"))
-
-    def entries(self, kind):
-        return self.call("POST", self.session + "/se/log", {"type": kind})
-
-    def close(self):
-        try:
-            self.call("DELETE", self.session)
-        finally:
-            self.driver.kill()
-            self.driver.wait()
-            self.driver.stdout.close()
-            self.log.close()
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from browser import Browser, skip_without_browser  # noqa: E402
+from running_server import LOOKUP, MODEL, TOKEN, ServerCase, rewritten  # noqa: E402
 
 
 class Page(ServerCase):
@@ -153,7 +99,5 @@ class Page(ServerCase):
 
 
 if __name__ == "__main__":
-    if DRIVER is None or BROWSER is None:
-        print("skipped: chromium and chromedriver are not installed (Debian: chromium, chromium-driver)")
-        sys.exit(77)
+    skip_without_browser()
     unittest.main()

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/progress.h"
 #include "base/random.h"
 
 namespace l0gm {
@@ -133,7 +134,9 @@ CtrTable make_ctr(int64_t rows, uint64_t seed) {
   made.probabilities.reserve(static_cast<size_t>(rows));
   TextTable table(column_names());
   std::vector<std::string_view> cells;
+  Progress progress("making rows", rows, {"rows"});
   for (int64_t i = 0; i < rows; ++i) {
+    progress.update(i);
     const CtrRow row = ctr_row(seed, i);
     const std::vector<std::string> texts = texts_of(row);
     cells.assign(texts.begin(), texts.end());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/progress.h"
 #include "base/random.h"
 
 namespace l0gm {
@@ -167,7 +168,9 @@ MessyTable make_messy(int64_t rows, uint64_t seed) {
   TextTable table(names);
   std::vector<std::string_view> cells;
   const uint64_t key = rows_key(seed);
+  Progress progress("making rows", rows, {"rows"});
   for (int64_t i = 0; i < rows; ++i) {
+    progress.update(i);
     Row row = make_row(key, i);
     made.probabilities.push_back(probability_of(row.logit));
     row.cells.emplace_back(row.happens(made.probabilities.back()) ? "yes" : "no");

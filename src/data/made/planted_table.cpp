@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/progress.h"
 #include "base/random.h"
 #include "data/made/made_table.h"
 #include "l0gm/error.h"
@@ -214,7 +215,9 @@ PlantedTable make_planted(int64_t rows, uint64_t seed, PlantedVariant variant) {
   std::vector<std::string_view> cells(field_count + 1);
   std::array<std::array<char, 16>, field_count> texts;
   made.probabilities.reserve(static_cast<size_t>(rows));
+  Progress progress("making rows", rows, {"rows"});
   for (int64_t i = 0; i < rows; ++i) {
+    progress.update(i);
     draw_row(plan, random, row, field_count);
     for (int slot = 0; slot < field_count; ++slot) {
       std::string_view& cell = cells[plan.place[slot]];

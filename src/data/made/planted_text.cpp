@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/progress.h"
 #include "base/random.h"
 #include "data/made/made_table.h"
 
@@ -146,7 +147,9 @@ PlantedText make_planted_texts(int64_t rows, uint64_t seed) {
   data.class_names = {"no", "yes"};
   for (const auto* list : {&words.affirming, &words.negating, &words.positive, &words.negative})
     data.planted.insert(data.planted.end(), list->begin(), list->end());
+  Progress progress("making texts", rows, {"texts"});
   for (int64_t row = 0; row < rows; ++row) {
+    progress.update(row);
     RandomStream random(mix_key(seed, draw_texts), static_cast<uint64_t>(row));
     const double chance = random.uniform();
     TextDraw draw(random);

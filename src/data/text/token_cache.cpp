@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/array_file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "data/locate.h"
@@ -64,6 +66,8 @@ Tokens tokenize(const TextPool& texts, const Tokenizer& tokenizer, int64_t max_t
   std::vector<Piece> pieces(static_cast<size_t>((count + texts_a_piece - 1) / texts_a_piece));
   std::vector<int64_t> offsets(static_cast<size_t>(count) + 1, 0);
   std::vector<uint8_t> truncated(static_cast<size_t>(count), 0);
+  Progress progress("texts to tokens", count, {"texts"});
+  std::atomic<int64_t> done{0};
   parallel_for(count, texts_a_piece, [&](int64_t begin, int64_t end) {
     Piece& piece = pieces[static_cast<size_t>(begin / texts_a_piece)];
     for (int64_t i = begin; i < end; ++i) {
@@ -73,6 +77,7 @@ Tokens tokenize(const TextPool& texts, const Tokenizer& tokenizer, int64_t max_t
       truncated[static_cast<size_t>(i)] = encoded.truncated ? 1 : 0;
       piece.invalid_bytes += encoded.invalid_bytes;
     }
+    progress.update(done += end - begin);
   });
   for (size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
   std::vector<int32_t> ids;

@@ -8,10 +8,12 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "data/graph/node_list.h"
 #include "data/graph/perturb.h"
 #include "data/graph/source.h"
 #include "l0gm/error.h"
+#include "metrics/scores.h"
 #include "model/tensor_file.h"
 #include "training/gate_report.h"
 #include "training/graph/graph_modality.h"
@@ -37,6 +39,24 @@ std::string hash_of_attributes(const Graph& graph) {
     digest.update(part.data(), part.size());
   }
   return digest.hex();
+}
+
+constexpr int64_t most_worth_work = 20'000'000;  // messages that pass to find what attributes are worth
+
+// The graph with one attribute 0 everywhere.
+Graph without_attribute(Graph graph, int64_t attribute) {
+  if (graph.is_sparse()) {
+    std::vector<float> values(graph.sparse.values.begin(), graph.sparse.values.end());
+    for (int64_t i = 0; i < graph.sparse.columns.size(); ++i) {
+      if (graph.sparse.columns[i] == attribute) values[static_cast<size_t>(i)] = 0;
+    }
+    graph.sparse.values = std::move(values);
+    return graph;
+  }
+  std::vector<float> values(graph.dense.begin(), graph.dense.end());
+  for (int64_t node = 0; node < graph.nodes; ++node) values[static_cast<size_t>(node * graph.attributes + attribute)] = 0;
+  graph.dense = std::move(values);
+  return graph;
 }
 
 }  // namespace
@@ -97,7 +117,10 @@ std::unique_ptr<LinkTask> GraphRun::link_task(const Graph& scaled, std::shared_p
 }
 
 Predictions GraphRun::predict_on(const Graph& attributed, Split split) {
-  const Graph read = narrowed().inputs.of(attributed);
+  return predict_read(narrowed().inputs.of(attributed), split);
+}
+
+Predictions GraphRun::predict_read(const Graph& read, Split split) {
   Model& its_model = *narrowed().model;
   if (predicts_links()) return link_task(read, narrowed().model)->predict(its_model, gate_state, split);
   return predict_nodes(its_model, gate_state, read, nodes_of(read, split), config.graph.inference_rows, machine.device,
@@ -139,7 +162,21 @@ std::optional<InputReport> GraphRun::inputs(Split) {
   return report;
 }
 
+void GraphRun::fill_attribute_worth(std::vector<OpenInput>& open) {
+  const Graph read = narrowed().inputs.of(raw());
+  const auto count = std::ssize(open);
+  if (read.attributes != count || count < 2 || count * (read.edges() + read.nodes) > most_worth_work) return;
+  const double as_is = nll(predict_read(read, Split::valid));
+  Progress progress("worth of attributes", count, {"attributes"});
+  for (int64_t i = 0; i < count; ++i) {
+    OpenInput& attribute = open[static_cast<size_t>(i)];
+    progress.update(i, attribute.name);
+    attribute.worth_closed = nll(predict_read(without_attribute(read, i), Split::valid)) - as_is;
+  }
+}
+
 void GraphRun::add_figures(Split split, Evaluation& evaluation) {
+  if (evaluation.inputs) fill_attribute_worth(evaluation.inputs->open);
   evaluation.further["nodes"] = raw().nodes;
   evaluation.further["attributes"] = graph.attribute_names.size();
   if (!predicts_links()) return;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/progress.h"
 #include "base/random.h"
 #include "metrics/scores.h"
 #include "training/table/table_task.h"
@@ -102,7 +103,9 @@ void fill_column_worth(TableRun& run, std::vector<OpenInput>& columns) {
   const double as_is = rows.nll_as_is();
   const std::vector<std::string> names = run.fields().column_names();
   const uint64_t rounds = rows.size() < many_judged_rows ? 3 : 1;
+  Progress progress("worth of columns", std::ssize(columns), {"columns"});
   for (OpenInput& column : columns) {
+    progress.update(&column - columns.data(), column.name);
     const auto place = std::find(names.begin(), names.end(), column.name) - names.begin();
     double sum = 0;
     for (uint64_t round = 0; round < rounds; ++round) sum += rows.nll_of_shuffled(static_cast<size_t>(place), round);

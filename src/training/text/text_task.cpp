@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/progress.h"
 #include "base/random.h"
 #include "batches/to_device.h"
 
@@ -64,9 +65,12 @@ std::shared_ptr<TextBatch> make_batch(const TextRows& texts, std::span<const int
 
 void for_each_block(const TextRows& texts, torch::Device device,
                     const std::function<void(std::span<const int64_t> positions, TextBatch& batch)>& use) {
+  Progress progress("reading texts with the model", std::ssize(texts.rows), {"texts"});
+  int64_t done = 0;
   // The longest first: memory is asked for once.
   for (const std::vector<int64_t>& block : blocks_by_length(lengths_of(*texts.tokens, texts.rows), tokens_of_block(device))) {
     use(block, *make_batch(texts, block, device));
+    progress.update(done += std::ssize(block));
   }
 }
 

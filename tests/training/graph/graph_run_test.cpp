@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -10,6 +11,7 @@
 #include "data/graph/source.h"
 #include "gate/gate_figures.h"
 #include "l0gm/error.h"
+#include "metrics/scores.h"
 #include "training/graph/graph_task.h"
 #include "training/tiny_run.h"
 
@@ -80,7 +82,7 @@ TEST_F(GraphRuns, LeavesACompleteFolder) {
   }
   EXPECT_EQ(files, (std::set<std::string>{"run.json", "config.toml", "schema.json", "metrics.jsonl", "summary.json",
                                           "environment.json", "lock", "checkpoint/state.safetensors",
-                                          "checkpoint/best.safetensors", "predictions/valid.csv"}));
+                                          "checkpoint/best.safetensors", "gates.json", "predictions/valid.csv"}));
   EXPECT_EQ(nlohmann::json::parse(read_file(out() / "summary.json"))["steps"], 12);
   const Predictions valid = read_predictions(out() / "predictions/valid.csv");
   EXPECT_NO_THROW(check_predictions(valid));
@@ -192,6 +194,29 @@ TEST_F(GraphRuns, TargetsAreMetExactly) {
   EXPECT_EQ(open_units(input), 8);
   EXPECT_EQ(open_units(trained({"gate.target_active=0.5", "gate.attach=input", "gate.unit=group"}, "input group")), 4);
   EXPECT_EQ(metrics_of(out("dimension")).back()["active_fraction"], 0.25);
+}
+
+TEST_F(GraphRuns, AnAttributeIsWorthTheRiseOfTheLossWhenItsGateIsClosed) {
+  GraphRun run = trained({"gate.target_active=0.25", "gate.attach=input", "train.epochs=40"});
+  Evaluation evaluation;
+  evaluation.inputs = run.inputs(Split::test);
+  run.add_figures(Split::test, evaluation);
+  ASSERT_EQ(evaluation.inputs->open.size(), 8u);
+  const double as_is = nll(validated(run));
+  double largest = 0;
+  for (const OpenInput& input : evaluation.inputs->open) {
+    ASSERT_TRUE(input.worth_closed) << input.name;
+    HardConcrete gate = run.model->sites()[0]->gate;
+    const auto& names = run.graph.attribute_names;
+    const auto unit = std::find(names.begin(), names.end(), input.name) - names.begin();
+    torch::NoGradGuard no_grad;
+    const double before = gate->logits()[unit].item<double>();
+    gate->logits()[unit].fill_(-1e3);
+    EXPECT_NEAR(*input.worth_closed, nll(validated(run)) - as_is, 1e-5) << input.name;
+    gate->logits()[unit].fill_(before);
+    largest = std::max(largest, std::abs(*input.worth_closed));
+  }
+  EXPECT_GT(largest, 1e-3) << "else any two numbers would agree";
 }
 
 TEST_F(GraphRuns, StaticMasksKeepTheirSize) {

@@ -50,7 +50,7 @@ TEST_F(TableRuns, LeavesACompleteFolder) {
   }
   EXPECT_EQ(files, (std::set<std::string>{"run.json", "config.toml", "schema.json", "metrics.jsonl", "summary.json",
                                           "environment.json", "lock", "checkpoint/state.safetensors",
-                                          "checkpoint/best.safetensors", "predictions/valid.csv"}));
+                                          "checkpoint/best.safetensors", "gates.json", "predictions/valid.csv"}));
   const nlohmann::json environment = nlohmann::json::parse(read_file(out() / "environment.json"));
   for (const char* key : {"l0gm", "libtorch", "compiler", "device", "threads", "seed", "commit"})
     EXPECT_TRUE(environment.contains(key)) << key;
