@@ -34,6 +34,8 @@ void add_predict(CLI::App& app, const Common& common);
 void add_export(CLI::App& app, const Common& common);
 void add_serve(CLI::App& app, const Common& common);
 void add_data(CLI::App& app, const Common& common);
+void add_sweep(CLI::App& app, const Common& common);
+void add_crossval(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);
 
 }  // namespace l0gm

@@ -89,6 +89,8 @@ int run(int argc, char** argv) {
   add_export(app, common);
   add_serve(app, common);
   add_data(app, common);
+  add_sweep(app, common);
+  add_crossval(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });
   try {
