@@ -14,7 +14,7 @@ struct CrossvalArguments {
 void run_crossval(CrossvalArguments& arguments, const Common& common) {
   const StudyFolder folder(arguments.flags.out);
   const RunCells runs(modalities(), arguments.flags.config, arguments.flags.assignments, folder);
-  const std::vector<Cell> cells = crossval_cells(runs, arguments.options);
+  const std::vector<StudyCell> cells = crossval_cells(runs, arguments.options);
   const Outcome outcome = arguments.flags.run(cells, folder);
   const CrossvalResult result = crossval_result(runs, arguments.options, folder);
   write_study(common, folder, "crossval", result.to_json(arguments.options), result.markdown(arguments.options), outcome, cells);

@@ -91,6 +91,9 @@ int run(int argc, char** argv) {
   add_data(app, common);
   add_sweep(app, common);
   add_crossval(app, common);
+  add_tune(app, common);
+  add_columns(app, common);
+  add_paper(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });
   try {

@@ -25,13 +25,13 @@ void StudyFlags::add_to(CLI::App& verb, bool with_config) {
                   "i/n: only the i-th of n parts, for several machines; without it the folder's tables are made");
 }
 
-Outcome StudyFlags::run(const std::vector<Cell>& cells, const StudyFolder& folder) {
+Outcome StudyFlags::run(const std::vector<StudyCell>& cells, const StudyFolder& folder) {
   if (!shard.empty()) read_shard(shard, workers);
   return run_cells(cells, folder, workers);
 }
 
 void write_study(const Common& common, const StudyFolder& folder, const std::string& name, const nlohmann::json& json,
-                 const std::string& markdown, const Outcome& outcome, const std::vector<Cell>& cells) {
+                 const std::string& markdown, const Outcome& outcome, const std::vector<StudyCell>& cells) {
   const std::string missing = outcome.summary(cells);
   nlohmann::json whole = json;
   if (!missing.empty()) whole["incomplete"] = missing;
@@ -40,8 +40,7 @@ void write_study(const Common& common, const StudyFolder& folder, const std::str
   write_file_atomically(folder.path() / (name + ".md"), page);
   print_result(common, whole, page);
   if (!outcome.failed.empty()) {
-    throw UserError(
-        fmt::format("{} of {} cells failed; the same command tries them again", outcome.failed.size(), cells.size()));
+    throw UserError(fmt::format("{} of {} cells failed; the same command tries them again", outcome.failed.size(), cells.size()));
   }
 }
 

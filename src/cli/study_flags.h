@@ -18,13 +18,13 @@ struct StudyFlags {
 
   void add_to(CLI::App& verb, bool with_config);
   // Runs what is missing; what failed, or is not here, is said. Whether a table can be made: there is something for it.
-  Outcome run(const std::vector<Cell>& cells, const StudyFolder& folder);
+  Outcome run(const std::vector<StudyCell>& cells, const StudyFolder& folder);
 };
 
 // The table as FOLDER/NAME.json and FOLDER/NAME.md, and to standard output. Where cells failed a UserError once all is
 // written.
 void write_study(const Common& common, const StudyFolder& folder, const std::string& name, const nlohmann::json& json,
-                 const std::string& markdown, const Outcome& outcome, const std::vector<Cell>& cells);
+                 const std::string& markdown, const Outcome& outcome, const std::vector<StudyCell>& cells);
 
 // "1e-3,3e-3" as numbers within limits; UserError naming the flag.
 std::vector<double> read_numbers(const std::string& flag, const std::string& text, double low, double high);

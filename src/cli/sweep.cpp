@@ -26,7 +26,7 @@ void run_sweep(SweepArguments& arguments, const Common& common) {
     throw UserError("--warm-starts is for a path of prices: give --lambdas two at least");
   const StudyFolder folder(arguments.flags.out);
   const RunCells runs(modalities(), arguments.flags.config, arguments.flags.assignments, folder);
-  const std::vector<Cell> cells = sweep_cells(runs, options, folder);
+  const std::vector<StudyCell> cells = sweep_cells(runs, options, folder);
   const Outcome outcome = arguments.flags.run(cells, folder);
   const SweepResult result = sweep_result(runs, options, folder);
   write_study(common, folder, "sweep", result.to_json(options), result.markdown(options), outcome, cells);

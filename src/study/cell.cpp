@@ -18,7 +18,7 @@ constexpr size_t key_digits = 16;
 
 }  // namespace
 
-bool StudyFolder::done(const Cell& cell) const {
+bool StudyFolder::done(const StudyCell& cell) const {
   return std::all_of(cell.steps.begin(), cell.steps.end(),
                      [&](const Step& step) { return fs::exists(product(cell.key, step.name)); });
 }

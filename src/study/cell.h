@@ -18,7 +18,7 @@ struct Step {
   std::vector<std::string> words;
 };
 
-struct Cell {
+struct StudyCell {
   std::string label;               // in messages: "lambda 0.001, seed 2"
   std::string key;                 // what it is: the hash of its configuration; cells of equal keys are the same
   std::vector<Step> steps;         // in this order
@@ -32,7 +32,7 @@ class StudyFolder {
   std::filesystem::path cell(const std::string& key) const { return path_ / "cells" / key; }
   std::filesystem::path product(const std::string& key, const std::string& step) const { return cell(key) / (step + ".json"); }
   std::filesystem::path run(const std::string& key) const { return cell(key) / "run"; }
-  bool done(const Cell& cell) const;  // every step is
+  bool done(const StudyCell& cell) const;  // every step is
   nlohmann::json result(const std::string& key, const std::string& step) const;
   Evaluation evaluation(const std::string& key, const std::string& step) const;  // of a step that judged a run
 

@@ -33,15 +33,15 @@ double share_held_out(const CrossvalOptions& options) { return 1.0 / static_cast
 
 }  // namespace
 
-std::vector<Cell> crossval_cells(const RunCells& runs, const CrossvalOptions& options) {
-  std::vector<Cell> cells;
+std::vector<StudyCell> crossval_cells(const RunCells& runs, const CrossvalOptions& options) {
+  std::vector<StudyCell> cells;
   for (int64_t repeat = 0; repeat < options.repeats; ++repeat) {
     for (int64_t fold = 0; fold < options.folds; ++fold) {
       const std::vector<std::string> assignments = {fmt::format("data.split.folds={}", options.folds),
                                                     fmt::format("data.split.fold={}", fold),
                                                     fmt::format("data.split.fold_seed={}", repeat)};
-      Cell cell = runs.cell(fmt::format("fold {}{}", fold, options.repeats > 1 ? fmt::format(" of deal {}", repeat) : ""),
-                            assignments, 0);
+      StudyCell cell = runs.cell(fmt::format("fold {}{}", fold, options.repeats > 1 ? fmt::format(" of deal {}", repeat) : ""),
+                                 assignments, 0);
       judge_on_test_rows(cell, false);  // of such a run these are the rows of the fold
       cells.push_back(std::move(cell));
     }
@@ -53,7 +53,7 @@ CrossvalResult crossval_result(const RunCells& runs, const CrossvalOptions& opti
   CrossvalResult result;
   result.wanted = options.folds * options.repeats;
   std::vector<std::vector<std::string>> choices;
-  for (const Cell& cell : crossval_cells(runs, options)) {
+  for (const StudyCell& cell : crossval_cells(runs, options)) {
     if (!folder.done(cell)) continue;
     const Evaluation evaluation = folder.evaluation(cell.key, "test");
     result.nouns = evaluation.nouns;

@@ -31,7 +31,7 @@ struct CrossvalResult {
   std::string markdown(const CrossvalOptions& options) const;
 };
 
-std::vector<Cell> crossval_cells(const RunCells& runs, const CrossvalOptions& options);
+std::vector<StudyCell> crossval_cells(const RunCells& runs, const CrossvalOptions& options);
 // Of the folds that are there. UserError where there are fewer than two.
 CrossvalResult crossval_result(const RunCells& runs, const CrossvalOptions& options, const StudyFolder& folder);
 

@@ -52,7 +52,7 @@ std::string last_error(const fs::path& log) {
 
 struct Work {
   enum class State { waiting, running, done, failed, elsewhere };
-  const Cell* cell = nullptr;
+  StudyCell cell;
   State state = State::waiting;
   std::string reason;
   bool ours = true;                          // of this shard
@@ -64,24 +64,37 @@ struct Work {
   Clock::time_point begin;
 };
 
+// Two tables may want the same run, judged in other ways.
+void add_steps(StudyCell& cell, const StudyCell& further) {
+  for (const Step& step : further.steps) {
+    const auto same = [&](const Step& known) { return known.name == step.name; };
+    if (std::none_of(cell.steps.begin(), cell.steps.end(), same)) cell.steps.push_back(step);
+  }
+}
+
 class Engine {
  public:
-  Engine(const std::vector<Cell>& cells, const StudyFolder& folder, const Workers& workers)
+  Engine(const std::vector<StudyCell>& cells, const StudyFolder& folder, const Workers& workers)
       : folder_(folder),
         workers_(workers),
         slots_(static_cast<size_t>(workers.count), false),
         program_(fs::read_symlink("/proc/self/exe")) {
     std::map<std::string, int64_t> group;  // cells that need each other are of one shard
     int64_t groups = 0;
-    for (const Cell& cell : cells) {
-      if (places_.contains(cell.key)) continue;
+    for (const StudyCell& cell : cells) {
+      if (const auto known = places_.find(cell.key); known != places_.end()) {
+        add_steps(works_[known->second].cell, cell);
+        continue;
+      }
       places_[cell.key] = works_.size();
       Work& work = works_.emplace_back();
-      work.cell = &cell;
+      work.cell = cell;
       const bool follows = !cell.needs.empty() && group.contains(cell.needs[0]);
       group[cell.key] = follows ? group[cell.needs[0]] : groups++;
       work.ours = group[cell.key] % workers.shards == workers.shard - 1;
-      if (folder.done(cell)) work.state = Work::State::done;
+    }
+    for (Work& work : works_) {
+      if (folder.done(work.cell)) work.state = Work::State::done;
     }
   }
 
@@ -113,18 +126,18 @@ class Engine {
   void fail(Work& work, const std::string& reason) {
     work.state = Work::State::failed;
     work.reason = reason;
-    log_warning(fmt::format("{}: {}", work.cell->label, reason));
+    log_warning(fmt::format("{}: {}", work.cell.label, reason));
   }
 
   // Whether all that the cell needs is done; decides on the cell where it never will be.
   bool ready(Work& work) {
-    for (const std::string& key : work.cell->needs) {
+    for (const std::string& key : work.cell.needs) {
       const auto place = places_.find(key);
       if (place == places_.end())
-        throw std::logic_error(fmt::format("{} needs the cell {}, which is not of the study", work.cell->label, key));
+        throw std::logic_error(fmt::format("{} needs the cell {}, which is not of the study", work.cell.label, key));
       const Work& needed = works_[place->second];
       if (needed.state == Work::State::failed) {
-        fail(work, fmt::format("it needs '{}', which failed", needed.cell->label));
+        fail(work, fmt::format("it needs '{}', which failed", needed.cell.label));
         return false;
       }
       if (needed.state == Work::State::elsewhere) work.state = Work::State::elsewhere;
@@ -140,7 +153,7 @@ class Engine {
     }
     const auto free = std::find(slots_.begin(), slots_.end(), false);
     if (free == slots_.end() || !ready(work)) return;
-    const fs::path cell = folder_.cell(work.cell->key);
+    const fs::path cell = folder_.cell(work.cell.key);
     fs::create_directories(cell);
     work.lock = FileLock::try_take(cell / "lock");
     if (!work.lock) {
@@ -148,7 +161,7 @@ class Engine {
       if (seconds_since(*work.refused) > patience_s) work.state = Work::State::elsewhere;
       return;
     }
-    if (folder_.done(*work.cell)) {  // by another process, meanwhile
+    if (folder_.done(work.cell)) {  // by another process, meanwhile
       finish(work, Work::State::done);
       return;
     }
@@ -157,8 +170,8 @@ class Engine {
     slots_[work.slot] = true;
     work.state = Work::State::running;
     nlohmann::json steps = nlohmann::json::array();
-    for (const Step& step : work.cell->steps) steps.push_back(join(words_of(work, step), " "));
-    write_file_atomically(cell / "cell.json", nlohmann::json{{"label", work.cell->label}, {"commands", steps}}.dump(1) + "\n");
+    for (const Step& step : work.cell.steps) steps.push_back(join(words_of(work, step), " "));
+    write_file_atomically(cell / "cell.json", nlohmann::json{{"label", work.cell.label}, {"commands", steps}}.dump(1) + "\n");
     work.step = 0;
     begin_step(work);
   }
@@ -172,23 +185,23 @@ class Engine {
           word.replace(at, name.size(), value);
       };
       replace("{l0gm}", program_.string());
-      replace("{cell}", folder_.cell(work.cell->key).string());
+      replace("{cell}", folder_.cell(work.cell.key).string());
       replace("{threads}", std::to_string(workers_.threads));
       replace("{device}", workers_.device);
-      for (const std::string& key : work.cell->needs) replace("{cell:" + key + "}", folder_.cell(key).string());
+      for (const std::string& key : work.cell.needs) replace("{cell:" + key + "}", folder_.cell(key).string());
       words.push_back(word);
     }
     return words;
   }
 
   void begin_step(Work& work) {
-    const std::vector<Step>& steps = work.cell->steps;
-    while (work.step < steps.size() && fs::exists(folder_.product(work.cell->key, steps[work.step].name))) ++work.step;
+    const std::vector<Step>& steps = work.cell.steps;
+    while (work.step < steps.size() && fs::exists(folder_.product(work.cell.key, steps[work.step].name))) ++work.step;
     if (work.step == steps.size()) {
       finish(work, Work::State::done);
       return;
     }
-    const fs::path cell = folder_.cell(work.cell->key), log = cell / "log.txt";
+    const fs::path cell = folder_.cell(work.cell.key), log = cell / "log.txt";
     const std::vector<std::string> words = words_of(work, steps[work.step]);
     append_to_file(log, "$ " + join(words, " ") + "\n");
     std::map<std::string, std::string> environment = {{"OMP_NUM_THREADS", std::to_string(workers_.threads)}};
@@ -198,8 +211,8 @@ class Engine {
   }
 
   void end_of_step(Work& work) {
-    const Step& step = work.cell->steps[work.step];
-    const fs::path cell = folder_.cell(work.cell->key), printed = cell / (step.name + ".out");
+    const Step& step = work.cell.steps[work.step];
+    const fs::path cell = folder_.cell(work.cell.key), printed = cell / (step.name + ".out");
     const int code = work.child->exit_code();
     work.child.reset();
     const nlohmann::json result = code == 0 ? nlohmann::json::parse(read_file(printed), nullptr, false) : nlohmann::json();
@@ -213,7 +226,7 @@ class Engine {
                              (cell / "log.txt").string()));
       return;
     }
-    write_file_atomically(folder_.product(work.cell->key, step.name), result.dump(1) + "\n");
+    write_file_atomically(folder_.product(work.cell.key, step.name), result.dump(1) + "\n");
     fs::remove(printed);
     begin_step(work);
   }
@@ -228,7 +241,7 @@ class Engine {
     spent_s_ += seconds_since(work.begin);
     ++finished_;
     const std::string left = time_left();
-    log_info(fmt::format("{} of {} cells: {} took {}{}", count(Work::State::done), works_.size(), work.cell->label,
+    log_info(fmt::format("{} of {} cells: {} took {}{}", count(Work::State::done), works_.size(), work.cell.label,
                          in_words(seconds_since(work.begin)), left.empty() ? "" : "; " + left));
   }
 
@@ -256,9 +269,9 @@ class Engine {
   Outcome outcome() const {
     Outcome out;
     for (const Work& work : works_) {
-      if (work.state == Work::State::done) out.done.push_back(work.cell->key);
-      if (work.state == Work::State::failed) out.failed.emplace_back(work.cell->key, work.reason);
-      if (work.state == Work::State::elsewhere) out.elsewhere.push_back(work.cell->key);
+      if (work.state == Work::State::done) out.done.push_back(work.cell.key);
+      if (work.state == Work::State::failed) out.failed.emplace_back(work.cell.key, work.reason);
+      if (work.state == Work::State::elsewhere) out.elsewhere.push_back(work.cell.key);
     }
     return out;
   }
@@ -292,9 +305,9 @@ void read_shard(const std::string& text, Workers& workers) {
   workers.shards = *shards;
 }
 
-std::string Outcome::summary(const std::vector<Cell>& cells) const {
+std::string Outcome::summary(const std::vector<StudyCell>& cells) const {
   const auto label = [&](const std::string& key) {
-    return std::find_if(cells.begin(), cells.end(), [&](const Cell& cell) { return cell.key == key; })->label;
+    return std::find_if(cells.begin(), cells.end(), [&](const StudyCell& cell) { return cell.key == key; })->label;
   };
   std::string text;
   for (const auto& [key, reason] : failed) text += fmt::format("failed: {}: {}\n", label(key), reason);
@@ -306,7 +319,7 @@ std::string Outcome::summary(const std::vector<Cell>& cells) const {
   return text;
 }
 
-Outcome run_cells(const std::vector<Cell>& cells, const StudyFolder& folder, Workers workers) {
+Outcome run_cells(const std::vector<StudyCell>& cells, const StudyFolder& folder, Workers workers) {
   workers.settle(core_count(), workers.device == "cpu" ? 0 : device_count());
   fs::create_directories(folder.path() / "cells");
   return Engine(cells, folder, workers).run();

@@ -28,12 +28,12 @@ struct Outcome {
   std::vector<std::pair<std::string, std::string>> failed;  // and why, in a sentence that names the log
   std::vector<std::string> elsewhere;                       // of other shards, or being computed by another process
   bool complete() const { return failed.empty() && elsewhere.empty(); }
-  std::string summary(const std::vector<Cell>& cells) const;  // for people; "" where everything is done
+  std::string summary(const std::vector<StudyCell>& cells) const;  // for people; "" where everything is done
 };
 
 // Runs what is not done yet, some cells at a time; a cell that fails is told of, and the others go on. Whatever ends this
 // process, and at whatever moment, the next call goes on from there and ends in the same products. Throws Stopped after SIGINT or
 // SIGTERM, when the workers have saved what they had.
-Outcome run_cells(const std::vector<Cell>& cells, const StudyFolder& folder, Workers workers);
+Outcome run_cells(const std::vector<StudyCell>& cells, const StudyFolder& folder, Workers workers);
 
 }  // namespace l0gm

@@ -56,9 +56,9 @@ Config RunCells::config(const std::vector<std::string>& assignments, int64_t see
   return read_config(modalities_, config_, all(assignments, seed));
 }
 
-Cell RunCells::cell(const std::string& label, const std::vector<std::string>& assignments, int64_t seed,
-                    std::vector<std::string> needs) const {
-  Cell cell{label, configuration_key(config(assignments, seed), folder_, hashes_), {}, std::move(needs)};
+StudyCell RunCells::cell(const std::string& label, const std::vector<std::string>& assignments, int64_t seed,
+                         std::vector<std::string> needs) const {
+  StudyCell cell{label, configuration_key(config(assignments, seed), folder_, hashes_), {}, std::move(needs)};
   Step train{"train", {"{l0gm}", "--json", "train", config_.string(), "--out", "{cell}/run", "--resume"}};
   for (const std::string& assignment : all(assignments, seed)) train.words.insert(train.words.end(), {"--set", assignment});
   train.words.insert(train.words.end(), {"--device", "{device}", "--threads", "{threads}"});
@@ -66,7 +66,17 @@ Cell RunCells::cell(const std::string& label, const std::vector<std::string>& as
   return cell;
 }
 
-void judge_on_test_rows(Cell& cell, bool perturb) {
+StudyCell RunCells::rows(const std::vector<std::string>& assignments, int64_t seed, bool perturb) const {
+  StudyCell cell{fmt::format("rows of seed {}", seed), "", {}, {}};
+  cell.key = key_of_text(fmt::format("export {} {}", configuration_key(config(assignments, seed), folder_, hashes_), perturb));
+  Step step{"export", {"{l0gm}", "--json", "data", "export", config_.string(), "--out", "{cell}/data"}};
+  for (const std::string& assignment : all(assignments, seed)) step.words.insert(step.words.end(), {"--set", assignment});
+  if (perturb) step.words.push_back("--perturb");
+  cell.steps.push_back(std::move(step));
+  return cell;
+}
+
+void judge_on_test_rows(StudyCell& cell, bool perturb) {
   Step step{perturb ? "perturbed" : "test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}};
   if (perturb) step.words.push_back("--perturb");
   step.words.insert(step.words.end(), {"--device", "{device}", "--threads", "{threads}"});

@@ -16,7 +16,7 @@ namespace l0gm {
 std::string configuration_key(Config config, const StudyFolder& folder, std::map<std::string, std::string>& hashes);
 
 // Makes the cells of one configuration.
-//   const Cell cell = RunCells(modalities(), "bank.toml", {"train.epochs=5"}, folder).cell("dense", {"gate.unit=none"}, 0);
+//   const StudyCell cell = RunCells(modalities(), "bank.toml", {"train.epochs=5"}, folder).cell("dense", {"gate.unit=none"}, 0);
 class RunCells {
  public:
   RunCells(const std::vector<const Modality*>& modalities, std::filesystem::path config, std::vector<std::string> assignments,
@@ -24,9 +24,13 @@ class RunCells {
 
   // Trains: KEY/train.json is the evaluation on validation rows. The configuration is read here: what is wrong with it is a
   // UserError before anything is started. `needs`: cells whose folders the assignments name.
-  Cell cell(const std::string& label, const std::vector<std::string>& assignments, int64_t seed,
-            std::vector<std::string> needs = {}) const;
+  StudyCell cell(const std::string& label, const std::vector<std::string>& assignments, int64_t seed,
+                 std::vector<std::string> needs = {}) const;
+  // The rows as files for other programs: KEY/export.json, the files in KEY/data. `perturb`: with perturbed copies of the test
+  // rows.
+  StudyCell rows(const std::vector<std::string>& assignments, int64_t seed, bool perturb) const;
   Config config(const std::vector<std::string>& assignments, int64_t seed) const;
+  const std::vector<const Modality*>& modalities() const { return modalities_; }
 
  private:
   std::vector<std::string> all(const std::vector<std::string>& assignments, int64_t seed) const;
@@ -38,6 +42,6 @@ class RunCells {
 };
 
 // Judges the run on test rows as well: KEY/test.json, with `perturb` on perturbed copies, too (KEY/perturbed.json).
-void judge_on_test_rows(Cell& cell, bool perturb);
+void judge_on_test_rows(StudyCell& cell, bool perturb);
 
 }  // namespace l0gm

@@ -38,10 +38,10 @@ std::vector<SweepPoint> sweep_points(const SweepOptions& options) {
 }
 
 // Cells of each point, by seed.
-std::vector<std::vector<Cell>> cells_by_point(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder) {
-  std::vector<std::vector<Cell>> out;
+std::vector<std::vector<StudyCell>> cells_by_point(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder) {
+  std::vector<std::vector<StudyCell>> out;
   for (const SweepPoint& point : sweep_points(options)) {
-    std::vector<Cell> of_point;
+    std::vector<StudyCell> of_point;
     for (int64_t seed = 0; seed < options.seeds; ++seed) {
       std::vector<std::string> assignments = point.assignments, needs;
       if (point.follows) {
@@ -136,9 +136,9 @@ double area_under_curve(const std::vector<double>& shares, const std::vector<dou
   return to > from ? sum / (to - from) : best;
 }
 
-std::vector<Cell> sweep_cells(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder) {
-  std::vector<Cell> cells;
-  for (std::vector<Cell>& of_point : cells_by_point(runs, options, folder))
+std::vector<StudyCell> sweep_cells(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder) {
+  std::vector<StudyCell> cells;
+  for (std::vector<StudyCell>& of_point : cells_by_point(runs, options, folder))
     cells.insert(cells.end(), of_point.begin(), of_point.end());
   return cells;
 }
@@ -146,10 +146,10 @@ std::vector<Cell> sweep_cells(const RunCells& runs, const SweepOptions& options,
 SweepResult sweep_result(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder) {
   SweepResult result;
   const std::vector<SweepPoint> points = sweep_points(options);
-  const std::vector<std::vector<Cell>> cells = cells_by_point(runs, options, folder);
+  const std::vector<std::vector<StudyCell>> cells = cells_by_point(runs, options, folder);
   for (size_t i = 0; i < points.size(); ++i) {
     std::vector<std::string> keys;
-    for (const Cell& cell : cells[i]) keys.push_back(cell.key);
+    for (const StudyCell& cell : cells[i]) keys.push_back(cell.key);
     Line line = read_line(points[i].name, keys, folder, "train");
     if (!line.complete()) continue;
     if (options.test) result.test_lines.push_back(read_line(points[i].name, keys, folder, "test"));

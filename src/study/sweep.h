@@ -40,7 +40,7 @@ struct SweepResult {
   std::string markdown(const SweepOptions& options) const;
 };
 
-std::vector<Cell> sweep_cells(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder);
+std::vector<StudyCell> sweep_cells(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder);
 // Of the cells that are there. UserError where not a single line is complete.
 SweepResult sweep_result(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder);
 

@@ -174,4 +174,4 @@ class Killed(StudyCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -17,8 +17,8 @@ using testing_tools::noisy_model;
 class CrossvalTest : public ::testing::Test {
  protected:
   // Folds 0 … made - 1 as if they had been computed: column a is open always, b in every other, c once.
-  std::vector<Cell> make_folds(int64_t made) {
-    const std::vector<Cell> cells = crossval_cells(runs_, options_);
+  std::vector<StudyCell> make_folds(int64_t made) {
+    const std::vector<StudyCell> cells = crossval_cells(runs_, options_);
     for (int64_t i = 0; i < made; ++i) {
       std::vector<std::string> open = {"a"};
       if (i % 2 == 0) open.push_back("b");
@@ -38,7 +38,7 @@ class CrossvalTest : public ::testing::Test {
 };
 
 TEST_F(CrossvalTest, CellsAreFoldsOfEveryDeal) {
-  const std::vector<Cell> cells = crossval_cells(runs_, options_);
+  const std::vector<StudyCell> cells = crossval_cells(runs_, options_);
   ASSERT_EQ(cells.size(), 8U);
   EXPECT_EQ(cells[5].label, "fold 1 of deal 1");
   EXPECT_NE(cells[1].key, cells[5].key);

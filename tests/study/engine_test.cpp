@@ -1,5 +1,6 @@
 #include "study/engine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ class EngineTest : public ::testing::Test {
   void TearDown() override { set_log_level(LogLevel::normal); }
 
   // A cell that notes when it begins and ends, and prints a JSON object.
-  Cell noting(const std::string& name, const std::string& also = "true", std::vector<std::string> needs = {}) const {
+  StudyCell noting(const std::string& name, const std::string& also = "true", std::vector<std::string> needs = {}) const {
     const std::string script =
         fmt::format("echo 'begin {0}' >> '{1}'; {2}; echo '{{\"name\": \"{0}\"}}'; echo 'end {0}' >> '{1}'", name,
                     notes().string(), also);
@@ -47,7 +48,7 @@ class EngineTest : public ::testing::Test {
 };
 
 TEST_F(EngineTest, RunsEachCellOnceAndKeepsIt) {
-  const std::vector<Cell> cells{noting("a"), noting("b"), noting("a"), noting("c")};
+  const std::vector<StudyCell> cells{noting("a"), noting("b"), noting("a"), noting("c")};
   const Outcome outcome = run_cells(cells, study_, two_);
   EXPECT_TRUE(outcome.complete());
   EXPECT_EQ(outcome.done, (std::vector<std::string>{"key-a", "key-b", "key-c"}));
@@ -58,8 +59,16 @@ TEST_F(EngineTest, RunsEachCellOnceAndKeepsIt) {
   EXPECT_EQ(outcome.summary(cells), "");
 }
 
+TEST_F(EngineTest, CellsOfOneKeyAreOneWithTheStepsOfAll) {
+  StudyCell more = noting("a");
+  more.steps.push_back({"further", {"/bin/echo", "{\"more\": 1}"}});
+  EXPECT_TRUE(run_cells({noting("a"), more}, study_, two_).complete());
+  EXPECT_EQ(begun(), 1U);
+  EXPECT_EQ(study_.result("key-a", "further").at("more"), 1);
+}
+
 TEST_F(EngineTest, ReportsWhatFailsAndGoesOn) {
-  const std::vector<Cell> cells{noting("a", "echo 'error: no such column' >&2; exit 2"), noting("b"),
+  const std::vector<StudyCell> cells{noting("a", "echo 'error: no such column' >&2; exit 2"), noting("b"),
                                 noting("c", "true", {"key-a"}), noting("d", "true", {"key-c"})};
   const Outcome outcome = run_cells(cells, study_, two_);
   EXPECT_EQ(outcome.done, std::vector<std::string>{"key-b"});
@@ -70,7 +79,7 @@ TEST_F(EngineTest, ReportsWhatFailsAndGoesOn) {
   EXPECT_NE(read_file(study_.cell("key-a") / "log.txt").find("no such column"), std::string::npos);
   EXPECT_NE(outcome.summary(cells).find("failed: a:"), std::string::npos);
   // What was wrong is mended: the same study goes on.
-  const std::vector<Cell> mended{noting("a"), noting("b"), noting("c", "true", {"key-a"}), noting("d", "true", {"key-c"})};
+  const std::vector<StudyCell> mended{noting("a"), noting("b"), noting("c", "true", {"key-a"}), noting("d", "true", {"key-c"})};
   EXPECT_TRUE(run_cells(mended, study_, two_).complete());
 }
 
@@ -88,7 +97,7 @@ TEST_F(EngineTest, WaitsForWhatACellNeeds) {
 
 TEST_F(EngineTest, StepsFollowEachOtherAndAreNotRepeated) {
   const std::string count = fmt::format("echo step >> '{}'", notes().string());
-  Cell cell{"steps", "key-s", {{"first", {"/bin/sh", "-c", count + "; echo '{}'"}}, {"second", {"/bin/sh", "-c", "exit 1"}}}, {}};
+  StudyCell cell{"steps", "key-s", {{"first", {"/bin/sh", "-c", count + "; echo '{}'"}}, {"second", {"/bin/sh", "-c", "exit 1"}}}, {}};
   EXPECT_FALSE(run_cells({cell}, study_, two_).complete());
   cell.steps[1].words = {"/bin/sh", "-c", "cat \"$0/first.json\"", "{cell}"};
   EXPECT_TRUE(run_cells({cell}, study_, two_).complete());
@@ -97,12 +106,12 @@ TEST_F(EngineTest, StepsFollowEachOtherAndAreNotRepeated) {
 }
 
 TEST_F(EngineTest, FillsInPlacesAndThreads) {
-  const Cell first{"first", "key-f", {{"made", {"/bin/echo", "{}"}}}, {}};
-  const Cell second{"second",
+  const StudyCell first{"first", "key-f", {{"made", {"/bin/echo", "{}"}}}, {}};
+  const StudyCell second{"second",
                     "key-g",
                     {{"made", {"/bin/echo", R"(["{cell}", "{cell:key-f}", "{threads}", "{device}"])"}}},
                     {"key-f"}};
-  const Cell object{
+  const StudyCell object{
       "object",
       "key-h",
       {{"made", {"/bin/echo", R"({"cell": "{cell}", "other": "{cell:key-f}", "threads": {threads}, "device": "{device}"})"}}},
@@ -117,7 +126,7 @@ TEST_F(EngineTest, FillsInPlacesAndThreads) {
 }
 
 TEST_F(EngineTest, HasNoMoreWorkersThanAsked) {
-  std::vector<Cell> cells;
+  std::vector<StudyCell> cells;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) cells.push_back(noting(name, "sleep 0.1"));
   run_cells(cells, study_, two_);
   int now = 0, most = 0;
@@ -126,7 +135,7 @@ TEST_F(EngineTest, HasNoMoreWorkersThanAsked) {
 }
 
 TEST_F(EngineTest, ShardsShareTheCells) {
-  const std::vector<Cell> cells{noting("a"), noting("b"), noting("c", "true", {"key-a"}), noting("d"),
+  const std::vector<StudyCell> cells{noting("a"), noting("b"), noting("c", "true", {"key-a"}), noting("d"),
                                 noting("e", "true", {"key-c"})};
   Workers first = two_, second = two_;
   read_shard("1/2", first);
@@ -154,7 +163,7 @@ TEST_F(EngineTest, WaitsForALockOfAWorkerThatIsAboutToEnd) {
 }
 
 TEST_F(EngineTest, StopsWhenAsked) {
-  const Cell cell{"long", "key-l", {{"made", {"/bin/sh", "-c", "trap 'echo saved >&2; exit 143' TERM; sleep 1000 & wait"}}}, {}};
+  const StudyCell cell{"long", "key-l", {{"made", {"/bin/sh", "-c", "trap 'echo saved >&2; exit 143' TERM; sleep 1000 & wait"}}}, {}};
   std::thread ask([&] {
     const auto log = study_.cell("key-l") / "log.txt";
     while (!std::filesystem::exists(log)) std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -37,10 +37,10 @@ TEST_F(SweepTest, CellsAreAllLinesAndSeeds) {
   SweepOptions options;
   options.lambdas = {3e-3, 1e-3};
   options.seeds = 2;
-  std::vector<Cell> cells = sweep_cells(runs_, options, folder_);
+  std::vector<StudyCell> cells = sweep_cells(runs_, options, folder_);
   ASSERT_EQ(cells.size(), 6U);
   std::set<std::string> keys;
-  for (const Cell& cell : cells) {
+  for (const StudyCell& cell : cells) {
     keys.insert(cell.key);
     EXPECT_EQ(cell.steps.size(), 1U) << "test rows stay closed";
     EXPECT_TRUE(cell.needs.empty());
@@ -81,7 +81,7 @@ TEST_F(SweepTest, AnswersItsQuestions) {
   options.seeds = 2;
   options.within = 0.03;
   options.under = {0.3, 0.05};
-  const std::vector<Cell> cells = sweep_cells(runs_, options, folder_);
+  const std::vector<StudyCell> cells = sweep_cells(runs_, options, folder_);
   const double noise[] = {0.2, 0.25, 0.3, 2.0}, active[] = {1, 0.5, 0.25, 0.1};
   for (size_t i = 0; i < cells.size(); ++i)
     make_product(folder_, cells[i].key, "train", noisy_model(noise[i / 2], i % 2), active[i / 2]);
@@ -107,7 +107,7 @@ TEST_F(SweepTest, SaysWhereTheShareRises) {
   options.lambdas = {1e-3, 1e-2};
   options.seeds = 2;
   options.dense = false;
-  const std::vector<Cell> cells = sweep_cells(runs_, options, folder_);
+  const std::vector<StudyCell> cells = sweep_cells(runs_, options, folder_);
   const double active[] = {0.9, 0.3, 0.2, 0.4};  // seed 0 falls, seed 1 rises
   for (size_t i = 0; i < 4; ++i) make_product(folder_, cells[i].key, "train", noisy_model(0.2, i % 2), active[i]);
   const SweepResult result = sweep_result(runs_, options, folder_);
@@ -119,7 +119,7 @@ TEST_F(SweepTest, IncompleteLinesAreLeftOut) {
   SweepOptions options;
   options.targets = {0.5};
   options.seeds = 2;
-  const std::vector<Cell> cells = sweep_cells(runs_, options, folder_);
+  const std::vector<StudyCell> cells = sweep_cells(runs_, options, folder_);
   EXPECT_THROW(sweep_result(runs_, options, folder_), UserError);
   for (size_t i = 0; i < 3; ++i) make_product(folder_, cells[i].key, "train", noisy_model(0.2, i), 0.5);
   EXPECT_EQ(sweep_result(runs_, options, folder_).lines.size(), 1U);

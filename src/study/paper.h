@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/peers.h"
+#include "study/engine.h"
+#include "study/line.h"
+#include "study/paper_plan.h"
+#include "study/run_cells.h"
+
+namespace l0gm {
+
+struct PaperOptions {
+  std::vector<std::string> tables;  // of q1, q2, f1, f2, f3, ablation
+  int64_t seeds = 3;
+  bool quick = false;  // short trainings: the machinery, not the figures
+  std::optional<PeerPrograms> programs;
+};
+const std::vector<std::string>& paper_tables();  // all of them
+
+// A line of one of the paper's tables, and what it needs.
+struct PaperLine {
+  std::string name;               // in our table
+  std::string row;                // in the paper's, to set its figures beside; "": it is not there
+  std::vector<StudyCell> cells;   // by seed
+  std::vector<StudyCell> rows;    // exported, for peers
+  std::vector<StudyCell> served;  // compacted and timed: Q2
+  std::string missing;            // why there are no cells
+  bool perturbed = false;         // judged on perturbed copies as well
+};
+
+struct PaperTable {
+  std::string id, title;
+  std::vector<PaperLine> lines;
+};
+
+// The tables of a plan, with their cells. What a dataset has no setting for (fine units where there are none) is missing, with
+// the reason.
+std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan& plan, const PaperOptions& options);
+
+// All cells but those that measure time, which want the machine for themselves and come last.
+std::vector<StudyCell> paper_cells(const std::vector<PaperTable>& tables);
+std::vector<StudyCell> paper_timings(const std::vector<PaperTable>& tables);
+
+// A line with its results: on test rows.
+struct PaperResult {
+  const PaperLine* line = nullptr;
+  Line test;
+  std::optional<double> rob_mu;  // of the plan's measure, over seeds and the conditions that all lines of the table have
+  std::vector<double> rob_mu_by_seed;
+  std::optional<double> latency_us[2];  // a row alone, and in batches; medians, mean over seeds
+};
+std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder);
+
+// The table with the paper's figures beside ours, placeholders marked.
+std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan);
+nlohmann::json paper_json(const PaperTable& table, const std::vector<PaperResult>& results);
+
+}  // namespace l0gm
