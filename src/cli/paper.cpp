@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "cli/study_flags.h"
 #include "study/paper_claims.h"
+#include "study/paper_page.h"
 
 namespace l0gm {
 

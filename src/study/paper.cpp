@@ -82,13 +82,13 @@ class LineMaker {
   Settings common_;
 };
 
-const Settings dense = {"gate.unit=none"};
+const Settings without_gate = {"gate.unit=none"};
 
 // Q1 and Q2: dense backbones, peers, the gate and its controls.
 PaperTable comparison(const std::string& id, const std::string& title, const LineMaker& make, const PaperPlan& plan, bool serve) {
   PaperTable table{id, title, {}};
   for (const PlannedLine& backbone : plan.backbones)
-    table.lines.push_back(make.line(backbone.name, backbone.name, with(backbone.settings, dense), true, serve));
+    table.lines.push_back(make.line(backbone.name, backbone.name, with(backbone.settings, without_gate), true, serve));
   for (const auto& [name, peer] : plan.peers) table.lines.push_back(make.peer(name, peer));
   for (const PlannedLine& missing : plan.missing) {
     table.lines.push_back({missing.name,
@@ -100,10 +100,10 @@ PaperTable comparison(const std::string& id, const std::string& title, const Lin
                            true});
   }
   table.lines.push_back(make.line("gate", "Ours", make.target(), true, serve));
-  table.lines.push_back(make.line("the same, dense", "", dense, true, serve));
+  table.lines.push_back(make.line("the same, dense", "", without_gate, true, serve));
   table.lines.push_back(make.line("random mask of that size", "", make.mask("random"), true));
   table.lines.push_back(make.line("magnitude mask of that size", "", make.mask("magnitude"), true));
-  if (!plan.narrow.empty()) table.lines.push_back(make.line("narrower dense", "", with(dense, plan.narrow), true));
+  if (!plan.narrow.empty()) table.lines.push_back(make.line("narrower dense", "", with(without_gate, plan.narrow), true));
   return table;
 }
 
@@ -138,7 +138,8 @@ PaperTable ablation_table(const LineMaker& make) {
   const Settings target = make.target();
   return {"ablation",
           "Ablation",
-          {make.line("dense", "dense", dense, false), make.line("static mask", "static mask", make.mask("gradient"), false),
+          {make.line("dense", "dense", without_gate, false),
+           make.line("static mask", "static mask", make.mask("gradient"), false),
            make.line("random mask", "", make.mask("random"), false),
            make.line("magnitude mask", "", make.mask("magnitude"), false), make.line("gate", "gate", target, false),
            make.line("instance", "", with(target, {"gate.logits=instance"}), false),

@@ -6,7 +6,6 @@
 
 #include "baselines/peers.h"
 #include "study/engine.h"
-#include "study/line.h"
 #include "study/paper_plan.h"
 #include "study/run_cells.h"
 
@@ -43,19 +42,5 @@ std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan&
 // All cells but those that measure time, which want the machine for themselves and come last.
 std::vector<StudyCell> paper_cells(const std::vector<PaperTable>& tables);
 std::vector<StudyCell> paper_timings(const std::vector<PaperTable>& tables);
-
-// A line with its results: on test rows.
-struct PaperResult {
-  const PaperLine* line = nullptr;
-  Line test;
-  std::optional<double> rob_mu;  // of the plan's measure, over seeds and the conditions that all lines of the table have
-  std::vector<double> rob_mu_by_seed;
-  std::optional<double> latency_us[2];  // a row alone, and in batches; medians, mean over seeds
-};
-std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder);
-
-// The table with the paper's figures beside ours, placeholders marked.
-std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan);
-nlohmann::json paper_json(const PaperTable& table, const std::vector<PaperResult>& results);
 
 }  // namespace l0gm

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/paper.h"
+#include "study/paper_page.h"
 
 namespace l0gm {
 

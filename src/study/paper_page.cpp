@@ -1,3 +1,5 @@
+#include "study/paper_page.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "base/text.h"
 #include "study/markdown.h"
-#include "study/paper.h"
 
 namespace l0gm {
 

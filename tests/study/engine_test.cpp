@@ -69,7 +69,7 @@ TEST_F(EngineTest, CellsOfOneKeyAreOneWithTheStepsOfAll) {
 
 TEST_F(EngineTest, ReportsWhatFailsAndGoesOn) {
   const std::vector<StudyCell> cells{noting("a", "echo 'error: no such column' >&2; exit 2"), noting("b"),
-                                noting("c", "true", {"key-a"}), noting("d", "true", {"key-c"})};
+                                     noting("c", "true", {"key-a"}), noting("d", "true", {"key-c"})};
   const Outcome outcome = run_cells(cells, study_, two_);
   EXPECT_EQ(outcome.done, std::vector<std::string>{"key-b"});
   ASSERT_EQ(outcome.failed.size(), 3U);
@@ -97,7 +97,10 @@ TEST_F(EngineTest, WaitsForWhatACellNeeds) {
 
 TEST_F(EngineTest, StepsFollowEachOtherAndAreNotRepeated) {
   const std::string count = fmt::format("echo step >> '{}'", notes().string());
-  StudyCell cell{"steps", "key-s", {{"first", {"/bin/sh", "-c", count + "; echo '{}'"}}, {"second", {"/bin/sh", "-c", "exit 1"}}}, {}};
+  StudyCell cell{"steps",
+                 "key-s",
+                 {{"first", {"/bin/sh", "-c", count + "; echo '{}'"}}, {"second", {"/bin/sh", "-c", "exit 1"}}},
+                 {}};
   EXPECT_FALSE(run_cells({cell}, study_, two_).complete());
   cell.steps[1].words = {"/bin/sh", "-c", "cat \"$0/first.json\"", "{cell}"};
   EXPECT_TRUE(run_cells({cell}, study_, two_).complete());
@@ -108,9 +111,9 @@ TEST_F(EngineTest, StepsFollowEachOtherAndAreNotRepeated) {
 TEST_F(EngineTest, FillsInPlacesAndThreads) {
   const StudyCell first{"first", "key-f", {{"made", {"/bin/echo", "{}"}}}, {}};
   const StudyCell second{"second",
-                    "key-g",
-                    {{"made", {"/bin/echo", R"(["{cell}", "{cell:key-f}", "{threads}", "{device}"])"}}},
-                    {"key-f"}};
+                         "key-g",
+                         {{"made", {"/bin/echo", R"(["{cell}", "{cell:key-f}", "{threads}", "{device}"])"}}},
+                         {"key-f"}};
   const StudyCell object{
       "object",
       "key-h",
@@ -136,7 +139,7 @@ TEST_F(EngineTest, HasNoMoreWorkersThanAsked) {
 
 TEST_F(EngineTest, ShardsShareTheCells) {
   const std::vector<StudyCell> cells{noting("a"), noting("b"), noting("c", "true", {"key-a"}), noting("d"),
-                                noting("e", "true", {"key-c"})};
+                                     noting("e", "true", {"key-c"})};
   Workers first = two_, second = two_;
   read_shard("1/2", first);
   read_shard("2/2", second);
@@ -163,7 +166,10 @@ TEST_F(EngineTest, WaitsForALockOfAWorkerThatIsAboutToEnd) {
 }
 
 TEST_F(EngineTest, StopsWhenAsked) {
-  const StudyCell cell{"long", "key-l", {{"made", {"/bin/sh", "-c", "trap 'echo saved >&2; exit 143' TERM; sleep 1000 & wait"}}}, {}};
+  const StudyCell cell{"long",
+                       "key-l",
+                       {{"made", {"/bin/sh", "-c", "trap 'echo saved >&2; exit 143' TERM; sleep 1000 & wait"}}},
+                       {}};
   std::thread ask([&] {
     const auto log = study_.cell("key-l") / "log.txt";
     while (!std::filesystem::exists(log)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
