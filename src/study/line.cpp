@@ -146,14 +146,23 @@ std::vector<std::string> figure_texts(const Line& line, Measure worst_of) {
 }
 
 std::optional<PairedDifference> compare_lines(const Line& first, const Line& second, const StudyFolder& folder, Split split,
-                                              Measure measure) {
+                                              Measure measure, const std::vector<std::string>& conditions) {
+  std::vector<std::string> files;
+  for (const std::string& name : conditions) files.push_back(fmt::format("{}-{}.csv", name_of_enum(split), name));
+  if (conditions.empty()) files.push_back(std::string(name_of_enum(split)) + ".csv");
   std::vector<RowDifferences> differences;
   for (size_t seed = 0; seed < std::min(first.keys.size(), second.keys.size()); ++seed) {
-    const std::string file = std::string(name_of_enum(split)) + ".csv";
-    const auto of_first = folder.run(first.keys[seed]) / "predictions" / file,
-               of_second = folder.run(second.keys[seed]) / "predictions" / file;
-    if (!std::filesystem::exists(of_first) || !std::filesystem::exists(of_second)) return std::nullopt;
-    differences.push_back(row_differences(read_predictions(of_first), read_predictions(of_second), measure));
+    const auto of_first = folder.run(first.keys[seed]) / "predictions", of_second = folder.run(second.keys[seed]) / "predictions";
+    RowDifferences mean;
+    for (const std::string& file : files) {
+      if (!std::filesystem::exists(of_first / file) || !std::filesystem::exists(of_second / file)) return std::nullopt;
+      const RowDifferences found =
+          row_differences(read_predictions(of_first / file), read_predictions(of_second / file), measure);
+      if (mean.rows.empty()) mean = {found.rows, std::vector<double>(found.rows.size(), 0.0)};
+      if (found.rows != mean.rows) return std::nullopt;  // not copies of the same rows
+      for (size_t i = 0; i < found.values.size(); ++i) mean.values[i] += found.values[i] / static_cast<double>(files.size());
+    }
+    differences.push_back(std::move(mean));
   }
   if (differences.empty()) return std::nullopt;
   return paired_bootstrap(differences, 0);

@@ -63,6 +63,8 @@ class LineMaker {
   }
 
   Settings target() const { return {fmt::format("gate.target_active={}", shortest(plan_.target))}; }
+  // A dense model that is trained first, loses its smallest units all at once, and is trained on.
+  Settings pruned() const { return with(mask("magnitude"), {"schedule.warmup=0.59", "schedule.anneal_until=0.6"}); }
   Settings mask(const char* by) const { return with(target(), {"gate.logits=static", fmt::format("gate.static_by={}", by)}); }
 
  private:
@@ -103,6 +105,7 @@ PaperTable comparison(const std::string& id, const std::string& title, const Lin
   table.lines.push_back(make.line("the same, dense", "", without_gate, true, serve));
   table.lines.push_back(make.line("random mask of that size", "", make.mask("random"), true));
   table.lines.push_back(make.line("magnitude mask of that size", "", make.mask("magnitude"), true));
+  table.lines.push_back(make.line("pruned by magnitude, once", "", make.pruned(), true));
   if (!plan.narrow.empty()) table.lines.push_back(make.line("narrower dense", "", with(without_gate, plan.narrow), true));
   return table;
 }

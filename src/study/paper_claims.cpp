@@ -40,8 +40,10 @@ class Judge {
   bool asked(const std::string& table) const { return results_.contains(table); }
 
   // Positive where the first is better.
-  std::optional<PairedDifference> advantage(const PaperResult& first, const PaperResult& second, Measure measure) const {
-    std::optional<PairedDifference> found = compare_lines(first.test, second.test, folder_, Split::test, measure);
+  std::optional<PairedDifference> advantage(const PaperResult& first, const PaperResult& second, Measure measure,
+                                            const std::vector<std::string>& conditions = {}) const {
+    const std::optional<PairedDifference> found =
+        compare_lines(first.test, second.test, folder_, Split::test, measure, conditions);
     if (!found || !std::isfinite(found->mean)) return std::nullopt;
     if (larger_is_better(measure)) return found;
     return PairedDifference{-found->mean, -found->high, -found->low, found->rows, found->runs};
@@ -208,25 +210,22 @@ Claim lowest_latency(const Judge& judge) {
   return claim;
 }
 
-// By what each seed's mean over the shared conditions came to: the interval is over seeds alone.
 Claim most_robust(const Judge& judge) {
   Claim claim{"C11", "the best Rob mu", Verdict::cannot_be_told, "table q1 was not asked for, or has no perturbed copies"};
   const PaperResult* ours = judge.line("q1", "gate");
   if (ours == nullptr || !ours->rob_mu) return claim;
-  claim.why = "over seeds";
+  claim.why = fmt::format("mean over {} conditions", ours->conditions.size());
   std::vector<Verdict> verdicts;
   for (const std::string& name : listed_baselines(judge.plan())) {
     const PaperResult* other = judge.line("q1", name);
-    if (other == nullptr || other->rob_mu_by_seed.size() != ours->rob_mu_by_seed.size()) {
+    const auto found = other == nullptr ? std::nullopt : judge.advantage(*ours, *other, judge.plan().measure, ours->conditions);
+    if (!found) {
+      claim.why += fmt::format("; {} is missing", name);
       verdicts.push_back(Verdict::cannot_be_told);
       continue;
     }
-    std::vector<double> differences;
-    for (size_t seed = 0; seed < ours->rob_mu_by_seed.size(); ++seed)
-      differences.push_back(ours->rob_mu_by_seed[seed] - other->rob_mu_by_seed[seed]);
-    const MeanInterval found = seed_interval(differences);
-    claim.why += fmt::format("; {}: better by {}", name, signed_text(found.mean, found.low, found.high));
-    verdicts.push_back(std::isfinite(found.low) ? verdict_of(found.low, found.high) : Verdict::cannot_be_told);
+    claim.why += fmt::format("; {}: better by {}", name, signed_text(found->mean, found->low, found->high));
+    verdicts.push_back(verdict_of(found->low, found->high));
   }
   claim.verdict = all_of(verdicts);
   return claim;

@@ -82,6 +82,7 @@ std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan&
       for (const std::string& name : conditions) sum += robust_figure(evaluation.robustness->conditions.at(name), plan.measure);
       results[i].rob_mu_by_seed.push_back(sum / static_cast<double>(conditions.size()));
     }
+    results[i].conditions.assign(conditions.begin(), conditions.end());
     if (!results[i].rob_mu_by_seed.empty()) results[i].rob_mu = seed_interval(results[i].rob_mu_by_seed).mean;
   }
   return results;

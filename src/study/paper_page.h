@@ -13,7 +13,8 @@ namespace l0gm {
 struct PaperResult {
   const PaperLine* line = nullptr;
   Line test;
-  std::optional<double> rob_mu;  // of the plan's measure, over seeds and the conditions that all lines of the table have
+  std::optional<double> rob_mu;         // of the plan's measure, over seeds and the conditions that all lines of the table have
+  std::vector<std::string> conditions;  // those
   std::vector<double> rob_mu_by_seed;
   std::optional<double> latency_us[2];  // a row alone, and in batches; medians, mean over seeds
 };

@@ -78,7 +78,7 @@ StudyCell RunCells::rows(const std::vector<std::string>& assignments, int64_t se
 
 void judge_on_test_rows(StudyCell& cell, bool perturb) {
   Step step{perturb ? "perturbed" : "test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}};
-  if (perturb) step.words.push_back("--perturb");
+  if (perturb) step.words.insert(step.words.end(), {"--perturb", "--keep-predictions"});
   step.words.insert(step.words.end(), {"--device", "{device}", "--threads", "{threads}"});
   cell.steps.push_back(std::move(step));
 }

@@ -1,5 +1,6 @@
 #include "study/line.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "metrics/scores.h"
@@ -57,6 +58,23 @@ TEST_F(LineTest, IsComparedRowByRow) {
   EXPECT_GT(difference->low, 0);
   EXPECT_EQ(difference->runs, 3);
   EXPECT_FALSE(compare_lines(bad, good, folder_, Split::test, Measure::nll));
+}
+
+// Over copies of the rows: the mean over conditions of what each row adds.
+TEST_F(LineTest, IsComparedOverConditions) {
+  const Line good = made("good", 0.1, 1, 1), bad = made("bad", 1.5, 0.1, 1);
+  const auto keep = [&](const Line& line, const char* condition, double noise) {
+    write_predictions(folder_.run(line.keys[0]) / "predictions" / fmt::format("test-{}.csv", condition), noisy_model(noise, 5));
+  };
+  keep(good, "a", 0.2);
+  keep(good, "b", 0.4);
+  keep(bad, "a", 1.0);
+  EXPECT_FALSE(compare_lines(bad, good, folder_, Split::test, Measure::nll, {"a", "b"}));
+  keep(bad, "b", 2.0);
+  const auto found = compare_lines(bad, good, folder_, Split::test, Measure::nll, {"a", "b"});
+  ASSERT_TRUE(found);
+  const auto loss = [](double noise) { return nll(noisy_model(noise, 5)); };
+  EXPECT_NEAR(found->mean, (loss(1.0) + loss(2.0) - loss(0.2) - loss(0.4)) / 2, 1e-12);
 }
 
 }  // namespace
