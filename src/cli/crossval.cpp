@@ -17,7 +17,7 @@ void run_crossval(CrossvalArguments& arguments, const Common& common) {
   const std::vector<StudyCell> cells = crossval_cells(runs, arguments.options);
   const Outcome outcome = arguments.flags.run(cells, folder);
   const CrossvalResult result = crossval_result(runs, arguments.options, folder);
-  write_study(common, folder, "crossval", result.to_json(arguments.options), result.markdown(arguments.options), outcome, cells);
+  write_study(common, folder, "crossval", result.to_json(arguments.options), result.markdown(), outcome, cells);
 }
 
 }  // namespace

@@ -48,11 +48,7 @@ void run_paper(PaperArguments& arguments, const Common& common) {
   if (const std::vector<StudyCell> timings = paper_timings(tables); !timings.empty() && arguments.flags.shard.empty()) {
     StudyFlags alone = arguments.flags;  // nothing else shall run while time is measured
     alone.workers.count = 1;
-    const Outcome timed = alone.run(timings, folder);
-    for (const auto& failure : timed.failed) {
-      if (std::find(outcome.failed.begin(), outcome.failed.end(), failure) == outcome.failed.end())
-        outcome.failed.push_back(failure);
-    }
+    outcome.add(alone.run(timings, folder));
     cells.insert(cells.end(), timings.begin(), timings.end());
   }
   PaperResults results;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "metrics/row_values.h"
 #include "study/engine.h"
 #include "study/run_cells.h"
 

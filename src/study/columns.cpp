@@ -86,10 +86,8 @@ std::vector<std::string> ColumnStudy::columns_of(const StudyCell& rows) const {
 }
 
 void ColumnStudy::compute(const std::vector<StudyCell>& cells, const Workers& workers) {
-  const Outcome outcome = run_cells(cells, folder_, workers);
+  outcome_.add(run_cells(cells, folder_, workers));
   cells_.insert(cells_.end(), cells.begin(), cells.end());
-  outcome_.failed.insert(outcome_.failed.end(), outcome.failed.begin(), outcome.failed.end());
-  outcome_.elsewhere.insert(outcome_.elsewhere.end(), outcome.elsewhere.begin(), outcome.elsewhere.end());
 }
 
 std::vector<ColumnStudy::Set> ColumnStudy::choose(const Workers& workers, ColumnsResult& result) {

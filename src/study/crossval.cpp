@@ -94,7 +94,7 @@ nlohmann::json CrossvalResult::to_json(const CrossvalOptions& options) const {
   return json;
 }
 
-std::string CrossvalResult::markdown(const CrossvalOptions& options) const {
+std::string CrossvalResult::markdown() const {
   std::vector<std::vector<std::string>> rows;
   const std::pair<const char*, const char*> shown[] = {{"accuracy", "accuracy"},
                                                        {"auc", "AUC"},

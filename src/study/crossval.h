@@ -28,7 +28,7 @@ struct CrossvalResult {
   int64_t wanted = 0;  // folds x repeats
 
   nlohmann::json to_json(const CrossvalOptions& options) const;
-  std::string markdown(const CrossvalOptions& options) const;
+  std::string markdown() const;
 };
 
 std::vector<StudyCell> crossval_cells(const RunCells& runs, const CrossvalOptions& options);

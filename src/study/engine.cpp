@@ -296,13 +296,27 @@ void Workers::settle(int64_t cores, int64_t devices) {
 
 void read_shard(const std::string& text, Workers& workers) {
   const size_t slash = text.find('/');
-  const auto shard = parse_integer(text.substr(0, slash));
-  const auto shards = slash == std::string::npos ? std::nullopt : parse_integer(text.substr(slash + 1));
-  if (!shard || !shards || *shards < 1 || *shard < 1 || *shard > *shards) {
+  const int64_t shard = parse_integer(text.substr(0, slash)).value_or(0);
+  const int64_t shards = slash == std::string::npos ? 0 : parse_integer(text.substr(slash + 1)).value_or(0);
+  if (shard < 1 || shard > shards) {
     throw UserError(fmt::format("--shard is '{}', wanted i/n with i from 1 to n, such as 2/4: the second of four", text));
   }
-  workers.shard = *shard;
-  workers.shards = *shards;
+  workers.shard = shard;
+  workers.shards = shards;
+}
+
+void Outcome::add(const Outcome& further) {
+  const auto forget = [&](const std::string& key) {
+    std::erase(done, key);
+    std::erase(elsewhere, key);
+    std::erase_if(failed, [&](const auto& item) { return item.first == key; });
+  };
+  for (const std::string& key : further.done) forget(key);
+  for (const std::string& key : further.elsewhere) forget(key);
+  for (const auto& item : further.failed) forget(item.first);
+  done.insert(done.end(), further.done.begin(), further.done.end());
+  elsewhere.insert(elsewhere.end(), further.elsewhere.begin(), further.elsewhere.end());
+  failed.insert(failed.end(), further.failed.begin(), further.failed.end());
 }
 
 std::string Outcome::summary(const std::vector<StudyCell>& cells) const {

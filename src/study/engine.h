@@ -28,6 +28,7 @@ struct Outcome {
   std::vector<std::pair<std::string, std::string>> failed;  // and why, in a sentence that names the log
   std::vector<std::string> elsewhere;                       // of other shards, or being computed by another process
   bool complete() const { return failed.empty() && elsewhere.empty(); }
+  void add(const Outcome& further);                                // of a later call: what it says of a cell counts
   std::string summary(const std::vector<StudyCell>& cells) const;  // for people; "" where everything is done
 };
 

@@ -52,12 +52,13 @@ SearchSpace wide_space(const Config& config) {
   return space;
 }
 
-std::vector<Rung> rungs_of(int64_t budget, int64_t rungs, int64_t keep_one_of) {
+std::vector<Rung> rungs_of(int64_t budget, int64_t rungs, int64_t keep_one_of, int64_t epochs) {
   std::vector<Rung> out;
-  const double of_each = static_cast<double>(budget - 1) / static_cast<double>(rungs);
+  const double of_each = static_cast<double>((budget - 1) * epochs) / static_cast<double>(rungs);
   for (int64_t k = 0; k < rungs; ++k) {
     const double share = std::pow(static_cast<double>(keep_one_of), static_cast<double>(k - rungs + 1));
-    out.push_back({static_cast<int64_t>(std::floor(of_each / share + 1e-9)), share});
+    const int64_t shorter = std::max<int64_t>(1, std::llround(share * static_cast<double>(epochs)));
+    out.push_back({static_cast<int64_t>(std::floor(of_each / static_cast<double>(shorter) + 1e-9)), shorter});
   }
   if (out.back().trials < 1) {
     throw UserError(
@@ -84,11 +85,8 @@ Line Tuner::line_of(const Trial& trial, const std::vector<std::string>& further)
 }
 
 void Tuner::compute(const std::vector<StudyCell>& cells, const Workers& workers) {
-  const Outcome outcome = run_cells(cells, folder_, workers);
+  outcome_.add(run_cells(cells, folder_, workers));
   cells_.insert(cells_.end(), cells.begin(), cells.end());
-  outcome_.done.insert(outcome_.done.end(), outcome.done.begin(), outcome.done.end());
-  outcome_.failed.insert(outcome_.failed.end(), outcome.failed.begin(), outcome.failed.end());
-  outcome_.elsewhere.insert(outcome_.elsewhere.end(), outcome.elsewhere.begin(), outcome.elsewhere.end());
 }
 
 std::optional<size_t> Tuner::best_of(const std::vector<Line>& lines) const {
@@ -104,28 +102,30 @@ std::optional<size_t> Tuner::best_of(const std::vector<Line>& lines) const {
 
 // The trials that are left for full trainings.
 std::vector<Trial> Tuner::halved(const Workers& workers, double& trainings) {
-  const std::vector<Rung> rungs = rungs_of(options_.budget / options_.seeds, options_.rungs, options_.keep_one_of);
-  std::vector<Trial> trials = draw_trials(options_.space, rungs[0].trials + 1, options_.draw_seed);
-  const Trial as_given = trials[0];
-  trials.erase(trials.begin());
-  // How long a full training is may follow from the data: the first one says it.
+  // How long a full training is may follow from the data: the configuration as given says it.
+  const Trial as_given = draw_trials(options_.space, 1, options_.draw_seed)[0];
   const std::vector<StudyCell> first = trial_cells(as_given, {}, as_given.name);
+  rungs_of(options_.budget / options_.seeds, options_.rungs, options_.keep_one_of,
+           1);  // a budget that is too small is refused before
   compute(first, workers);
   const std::filesystem::path config = folder_.run(first[0].key) / "config.toml";
   if (!std::filesystem::exists(config))
     throw UserError("the configuration as given could not be trained: there is nothing to compare with");
-  const auto epochs = static_cast<double>(read_trained(config).train.epochs);
+  const int64_t epochs = read_trained(config).train.epochs;
+  const std::vector<Rung> rungs = rungs_of(options_.budget / options_.seeds, options_.rungs, options_.keep_one_of, epochs);
+  std::vector<Trial> trials = draw_trials(options_.space, rungs[0].trials + 1, options_.draw_seed);
+  trials.erase(trials.begin());
   trainings += static_cast<double>(options_.seeds);
   for (size_t r = 0; r + 1 < rungs.size(); ++r) {
-    const auto shorter = std::max<int64_t>(1, std::llround(epochs * rungs[r].share));
-    const std::vector<std::string> further = {fmt::format("train.epochs={}", shorter)};
+    const std::vector<std::string> further = {fmt::format("train.epochs={}", rungs[r].epochs)};
     std::vector<StudyCell> cells;
     for (size_t t = 0; t < trials.size(); ++t) {
       const std::vector<StudyCell> of_trial = trial_cells(trials[t], further, fmt::format("rung {}, trial {}", r + 1, t + 1));
       cells.insert(cells.end(), of_trial.begin(), of_trial.end());
     }
     compute(cells, workers);
-    trainings += static_cast<double>(trials.size() * options_.seeds) * static_cast<double>(shorter) / epochs;
+    trainings += static_cast<double>(trials.size() * static_cast<size_t>(options_.seeds)) * static_cast<double>(rungs[r].epochs) /
+                 static_cast<double>(epochs);
     std::vector<std::pair<double, size_t>> order;
     for (size_t t = 0; t < trials.size(); ++t) {
       const Line line = line_of(trials[t], further);

@@ -50,13 +50,12 @@ struct TuneResult {
   std::string markdown(const TuneOptions& options) const;
 };
 
-// Trials of successive halving at one rung: how many, and their share of a full training.
+// Trials of successive halving at one rung, and how long each is trained.
 struct Rung {
-  int64_t trials = 0;
-  double share = 1;
+  int64_t trials = 0, epochs = 0;
 };
-// Every rung costs the same part of the budget, one full training of which is the configuration as it is.
-std::vector<Rung> rungs_of(int64_t budget, int64_t rungs, int64_t keep_one_of);
+// Every rung costs the same part of the budget at most, one full training of which is the configuration as it is.
+std::vector<Rung> rungs_of(int64_t budget, int64_t rungs, int64_t keep_one_of, int64_t epochs);
 
 class Tuner {
  public:

@@ -64,7 +64,7 @@ TEST_F(CrossvalTest, ColumnsAreCounted) {
   make_folds(8);
   const CrossvalResult result = crossval_result(runs_, options_, folder_);
   EXPECT_EQ(result.inputs.times, (std::map<std::string, int64_t>{{"a", 8}, {"b", 4}, {"c", 1}}));
-  const std::string page = result.markdown(options_);
+  const std::string page = result.markdown();
   EXPECT_NE(page.find("a 8, b 4, c 1"), std::string::npos) << page;
   EXPECT_EQ(result.to_json(options_).at("inputs").at("open_in_runs").at("b"), 4);
 }

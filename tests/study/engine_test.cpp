@@ -186,6 +186,15 @@ TEST_F(EngineTest, StopsWhenAsked) {
   EXPECT_NE(read_file(study_.cell("key-l") / "log.txt").find("saved"), std::string::npos);
 }
 
+TEST(Outcome, ALaterCallCounts) {
+  Outcome outcome{{"a"}, {{"b", "broken"}}, {"c"}};
+  outcome.add({{"b"}, {{"c", "broken"}}, {}});
+  EXPECT_EQ(outcome.done, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(outcome.failed.size(), 1U);
+  EXPECT_EQ(outcome.failed[0].first, "c");
+  EXPECT_TRUE(outcome.elsewhere.empty());
+}
+
 TEST(Workers, ShareTheCores) {
   const auto settled = [](Workers workers, int64_t cores, int64_t devices) {
     workers.settle(cores, devices);

@@ -14,16 +14,25 @@ using testing_tools::make_product;
 using testing_tools::noisy_model;
 
 TEST(Halving, EveryRungCostsTheSame) {
-  const std::vector<Rung> rungs = rungs_of(13, 3, 3);
+  const std::vector<Rung> rungs = rungs_of(13, 3, 3, 18);
   ASSERT_EQ(rungs.size(), 3U);
   EXPECT_EQ(rungs[0].trials, 36);
+  EXPECT_EQ(rungs[0].epochs, 2);
   EXPECT_EQ(rungs[1].trials, 12);
   EXPECT_EQ(rungs[2].trials, 4);
-  EXPECT_NEAR(rungs[0].share, 1.0 / 9, 1e-12);
-  double spent = 1;
-  for (const Rung& rung : rungs) spent += static_cast<double>(rung.trials) * rung.share;
-  EXPECT_NEAR(spent, 13, 1e-9);
-  EXPECT_THROW(rungs_of(3, 3, 3), UserError);
+  EXPECT_EQ(rungs[2].epochs, 18);
+  EXPECT_THROW(rungs_of(3, 3, 3, 18), UserError);
+}
+
+// Few epochs cannot be cut into ninths: there are fewer trials then.
+TEST(Halving, NeverSpendsMoreThanTheBudget) {
+  for (const int64_t epochs : {1, 2, 3, 5, 20, 100}) {
+    for (const int64_t budget : {4, 5, 13, 40}) {
+      int64_t spent = epochs;
+      for (const Rung& rung : rungs_of(budget, 3, 3, epochs)) spent += rung.trials * rung.epochs;
+      EXPECT_LE(spent, budget * epochs) << epochs << " " << budget;
+    }
+  }
 }
 
 class TuneTest : public ::testing::Test {
