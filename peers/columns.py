@@ -3,6 +3,7 @@
 
 Usage: columns.py choose EXPORT_DIR [--sizes 2,4,6,8] [--seed 0] [--threads 1]     prints {"method": {"size": [column, ...]}}
        columns.py judge EXPORT_DIR --sets SETS.json [--seed 0] [--threads 1]       SETS: [[column, ...], ...]; prints [{"nll", "auc"}, ...]
+       columns.py judge EXPORT_DIR --columns '[column, ...]'                       the same for one set; prints {"nll", "auc"}
 Choices read training rows, those that a model makes also validation rows (early stopping; loss without a column); judging reads test rows.
 """
 
@@ -152,7 +153,7 @@ def choose(export: Path, sizes: list[int], seed: int, threads: int) -> dict[str,
     return {method: {str(size): [columns[int(name[1:])] for name in ranking[:size]] for size in sizes} for method, ranking in rankings.items()}
 
 
-def judge(export: Path, sets: list[list[str]], seed: int, threads: int) -> list[dict[str, float]]:
+def judge(export: Path, sets: list[list[str]], seed: int, threads: int) -> list[dict[str, float | None]]:
     from sklearn.metrics import roc_auc_score
 
     split, columns, tables = load(export)
@@ -162,8 +163,8 @@ def judge(export: Path, sets: list[list[str]], seed: int, threads: int) -> list[
         kept = [names[column] for column in chosen]
         train, valid, test = (only(tables[name], kept) for name in ("train", "valid", "test"))
         found = fit(train, valid, len(split["classes"]), seed, threads).predict(test.features)
-        auc = roc_auc_score(test.labels, found) if found.ndim == 1 else float("nan")
-        results.append({"nll": log_loss(test.labels, found), "auc": float(auc)})
+        auc = float(roc_auc_score(test.labels, found)) if found.ndim == 1 else None
+        results.append({"nll": log_loss(test.labels, found), "auc": auc})
     return results
 
 
@@ -173,11 +174,14 @@ def main() -> None:
     parser.add_argument("export", type=Path)
     parser.add_argument("--sizes", default="2,4,6,8")
     parser.add_argument("--sets", type=Path)
+    parser.add_argument("--columns", help="in place of --sets: one set, [column, ...]; prints its object alone")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.verb == "choose":
         result = choose(arguments.export, [int(size) for size in arguments.sizes.split(",")], arguments.seed, arguments.threads)
+    elif arguments.columns:
+        result = judge(arguments.export, [json.loads(arguments.columns)], arguments.seed, arguments.threads)[0]
     else:
         result = judge(arguments.export, json.loads(arguments.sets.read_text()), arguments.seed, arguments.threads)
     print(json.dumps(result))

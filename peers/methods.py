@@ -1,7 +1,7 @@
 """The libraries that we compare with, each trained on a table with early stopping on its validation rows and otherwise as it comes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class Task:
     class_count: int
     seed: int
     threads: int
+    settings: dict[str, object] = field(default_factory=dict)  # of the library, in place of ours and its defaults
 
 
 @dataclass
@@ -50,6 +51,7 @@ def train_xgboost(task: Task) -> Trained:
                   "eval_metric": "logloss" if task.class_count == 2 else "mlogloss"}
     if task.class_count > 2:
         parameters["num_class"] = task.class_count
+    parameters.update(task.settings)
 
     def matrix(table: Table) -> "xgboost.DMatrix":
         return xgboost.DMatrix(table.features, label=table.labels, enable_categorical=True, nthread=task.threads)
@@ -71,6 +73,7 @@ def train_lightgbm(task: Task) -> Trained:
                   "seed": task.seed, "num_threads": task.threads, "verbosity": -1}
     if task.class_count > 2:
         parameters["num_class"] = task.class_count
+    parameters.update(task.settings)
     train = lightgbm.Dataset(task.train.features, label=task.train.labels)
     valid = lightgbm.Dataset(task.valid.features, label=task.valid.labels, reference=train)
     booster = lightgbm.train(parameters, train, MOST_ROUNDS, valid_sets=[valid],
@@ -87,6 +90,7 @@ def train_catboost(task: Task) -> Trained:
                   "random_seed": task.seed, "thread_count": task.threads}
     if task.class_count > 2:
         parameters["classes_count"] = task.class_count
+    parameters.update(task.settings)
     categorical = task.train.categorical
 
     def pool(features: pd.DataFrame, labels: np.ndarray | None = None) -> "catboost.Pool":
@@ -111,7 +115,8 @@ def train_hist_gradient_boosting(task: Task) -> Trained:
     def narrowed(features: pd.DataFrame) -> pd.DataFrame:
         return features.assign(**{name: features[name].cat.set_categories(values) for name, values in frequent.items()})
 
-    parameters = {"learning_rate": 0.05, "max_iter": MOST_ROUNDS, "n_iter_no_change": PATIENCE, "tol": 0.0, "random_state": task.seed}
+    parameters = {"learning_rate": 0.05, "max_iter": MOST_ROUNDS, "n_iter_no_change": PATIENCE, "tol": 0.0, "random_state": task.seed,
+                  **task.settings}
     model = HistGradientBoostingClassifier(**parameters, early_stopping=True, scoring="loss", categorical_features="from_dtype")
     with threadpool_limits(task.threads):
         model.fit(narrowed(task.train.features), task.train.labels, X_val=narrowed(task.valid.features), y_val=task.valid.labels)
@@ -162,6 +167,7 @@ def train_pytabkit(task: Task, kind: str) -> Trained:
     parameters: dict[str, object] = {"val_metric_name": "cross_entropy", "random_state": task.seed}
     if kind == "realmlp":
         parameters["use_ls"] = False
+    parameters.update(task.settings)
     maker = pytabkit.RealMLP_TD_Classifier if kind == "realmlp" else pytabkit.TabM_D_Classifier
     model = maker(**parameters, device="cpu", n_threads=task.threads)
     complete = WithoutMissing(task.train)

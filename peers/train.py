@@ -157,6 +157,19 @@ def write_model(out: Path, trained: Trained, split: dict, vocabularies: dict[str
     write_atomically(out / "encoding.json", json.dumps(encoding, indent=1) + "\n")
 
 
+def read_settings(words: list[str]) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not key or not equals:
+            raise UserError(f"--set is '{word}'; wanted key=value, such as learning_rate=0.1.")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value  # text
+    return settings
+
+
 def run(arguments: argparse.Namespace) -> None:
     if (arguments.out / "config.toml").exists():
         raise UserError(f"{arguments.out} is the run of a model of ours; give --out a folder of its own.")
@@ -177,8 +190,9 @@ def run(arguments: argparse.Namespace) -> None:
         tables = {name: with_exact_values(table, exact) for name, table in tables.items()}
     (arguments.out / "perturbed.json").unlink(missing_ok=True)  # of an earlier run: its predictions are not this model's
 
+    settings = read_settings(arguments.set)
     start = time.perf_counter()
-    trained = METHODS[arguments.method].train(Task(train, tables["valid"], len(classes), arguments.seed, arguments.threads))
+    trained = METHODS[arguments.method].train(Task(train, tables["valid"], len(classes), arguments.seed, arguments.threads, settings))
     seconds = time.perf_counter() - start
     for name, table in tables.items():
         write_predictions(arguments.out / "predictions" / f"{name}.csv", table, classes, trained.predict(table.features))
@@ -195,6 +209,7 @@ def run(arguments: argparse.Namespace) -> None:
                "exact_values": [all_names[int(name[1:])] for name in exact], "seed": arguments.seed, "threads": arguments.threads}
     write_atomically(arguments.out / "summary.json", json.dumps(summary, indent=2) + "\n")
     print(f"{arguments.method}: {trained.rounds or 'all'} rounds in {seconds:.1f} s; predictions in {arguments.out}", file=sys.stderr)
+    print(json.dumps(summary))
 
 
 def main() -> int:
@@ -205,6 +220,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: the cores this process may use")
     parser.add_argument("--exact-values", action="store_true", help="add categorical copies of the whole-number columns")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the library, by its own name; may be repeated")
     arguments = parser.parse_args()
     try:
         run(arguments)

@@ -42,6 +42,7 @@ class FileLock {
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
+  int descriptor() const { return descriptor_; }  // for a child process that shall hold the lock as well
 
  private:
   explicit FileLock(int descriptor) : descriptor_(descriptor) {}

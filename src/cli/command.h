@@ -35,6 +35,11 @@ void add_report(CLI::App& app, const Common& common);
 void add_export(CLI::App& app, const Common& common);
 void add_serve(CLI::App& app, const Common& common);
 void add_data(CLI::App& app, const Common& common);
+void add_sweep(CLI::App& app, const Common& common);
+void add_crossval(CLI::App& app, const Common& common);
+void add_tune(CLI::App& app, const Common& common);
+void add_columns(CLI::App& app, const Common& common);
+void add_paper(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);
 
 }  // namespace l0gm

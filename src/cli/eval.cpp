@@ -54,6 +54,9 @@ void add_eval(CLI::App& app, const Common& common) {
                                         "quantise, occlude), and their mean")
                              ->excludes(data);
   verb->add_flag("--keep-perturbed", arguments->options.keep_perturbed, "leave those copies in RUN/perturbed/")->needs(perturb);
+  verb->add_flag("--keep-predictions", arguments->options.keep_predictions,
+                 "leave what is predicted for them in RUN/predictions/SPLIT-<condition>.csv")
+      ->needs(perturb);
   verb->add_flag("--again", arguments->options.again, "compute although the run keeps an evaluation that still holds");
   arguments->machine.add_to(*verb);
   verb->callback([arguments, &common] { run_eval(*arguments, common); });

@@ -90,6 +90,11 @@ int run(int argc, char** argv) {
   add_export(app, common);
   add_serve(app, common);
   add_data(app, common);
+  add_sweep(app, common);
+  add_crossval(app, common);
+  add_tune(app, common);
+  add_columns(app, common);
+  add_paper(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });
   try {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "l0gm/options.h"
@@ -14,6 +15,7 @@ struct SplitOptions {
   int64_t seed = 0;
   std::string column;
   bool draw = false;
+  std::optional<int64_t> folds, fold, fold_seed;
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -22,6 +24,13 @@ struct SplitOptions {
     v("seed", seed, "seed of the split; independent of train.seed", at_least(0));
     v("column", column, "a column that says train, valid or test for each row, in place of shares");
     v("draw", draw, "draws a split by these shares in place of the one that a graph brings").refused_unless("modality = graph");
+    v("folds", folds,
+      "cross-validation: training and validation rows are dealt into so many folds, stratified by label; one of them takes the "
+      "place of the test rows, which are left out, and of the others `valid` is held out for validation (`l0gm crossval` "
+      "sets these)",
+      between(2, 1000));
+    v("fold", fold, "which one is held out, from 0; unset: 0", at_least(0)).read_by("data.split.folds is set");
+    v("fold_seed", fold_seed, "another number deals the rows anew; unset: 0", at_least(0)).read_by("data.split.folds is set");
   }
 };
 

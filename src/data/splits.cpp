@@ -70,9 +70,8 @@ std::vector<std::vector<int64_t>> stratified(std::span<const int32_t> labels, st
   return parts;
 }
 
-std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_t label_column, std::span<const int64_t> rows,
-                                                  std::span<const double> shares, uint64_t seed) {
-  // Classes are numbered by their text, so that the numbering does not depend on which comes first.
+// By their text, so that the numbering does not depend on which comes first.
+std::vector<int32_t> class_numbers(const TextTable& table, int64_t label_column, std::span<const int64_t> rows) {
   std::map<std::string_view, int32_t> number;
   for (const int64_t row : rows) number.emplace(trim(table.cell(row, label_column)), 0);
   int32_t next = 0;
@@ -81,11 +80,76 @@ std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_
   std::vector<int32_t> labels;
   labels.reserve(rows.size());
   for (const int64_t row : rows) labels.push_back(lookup.at(trim(table.cell(row, label_column))));
-  auto parts = stratified(labels, shares, seed);
+  return labels;
+}
+
+std::vector<std::vector<int64_t>> stratified_rows(const TextTable& table, int64_t label_column, std::span<const int64_t> rows,
+                                                  std::span<const double> shares, uint64_t seed) {
+  auto parts = stratified(class_numbers(table, label_column, rows), shares, seed);
   for (auto& part : parts) {
     for (int64_t& index : part) index = rows[static_cast<size_t>(index)];
   }
   return parts;
+}
+
+SplitRows fold_rows(std::span<const int64_t> rows, std::span<const int32_t> labels, const SplitOptions& options) {
+  const int64_t folds = options.folds.value_or(0), fold = options.fold.value_or(0);
+  if (folds < 2 || fold < 0 || fold >= folds) {
+    throw UserError(
+        fmt::format("data.split.folds is {} and data.split.fold {}: wanted two folds at least, and a fold from 0 to {}.", folds,
+                    fold, std::max<int64_t>(folds, 2) - 1));
+  }
+  std::map<int32_t, std::vector<size_t>> by_class;
+  for (size_t i = 0; i < labels.size(); ++i) by_class[labels[i]].push_back(i);
+  const auto seed = static_cast<uint64_t>(options.fold_seed.value_or(0));
+  std::vector<bool> held_out(rows.size(), false);
+  uint64_t next = 0;  // goes on from class to class: folds are equal in size, too
+  for (const auto& [label, places] : by_class) {
+    if (places.size() < 2) continue;
+    RandomStream random(seed, mix_key(0x666f6c64, static_cast<uint64_t>(static_cast<uint32_t>(label))));
+    for (const int64_t place : random.permutation(static_cast<int64_t>(places.size()))) {
+      held_out[places[static_cast<size_t>(place)]] = static_cast<int64_t>(next++ % static_cast<uint64_t>(folds)) == fold;
+    }
+  }
+  SplitRows split;
+  std::vector<int64_t> rest;
+  std::vector<int32_t> rest_labels;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (held_out[i]) {
+      split.test.push_back(rows[i]);
+      continue;
+    }
+    rest.push_back(rows[i]);
+    rest_labels.push_back(labels[i]);
+  }
+  if (split.test.empty()) {
+    throw UserError(fmt::format("data.split.folds is {}, and there are {} rows: fold {} has none. Ask for fewer folds.", folds,
+                                rows.size(), fold));
+  }
+  const double shares[] = {options.valid};
+  const auto parts = stratified(rest_labels, shares, mix_key(seed, 0x76616c6964));
+  for (const int64_t place : parts[0]) split.train.push_back(rest[static_cast<size_t>(place)]);
+  for (const int64_t place : parts[1]) split.valid.push_back(rest[static_cast<size_t>(place)]);
+  return split;
+}
+
+void apply_folds(const SplitOptions& options, std::vector<int64_t>& train, std::vector<int64_t>& valid,
+                 std::vector<int64_t>& test,
+                 const std::function<std::vector<int32_t>(const std::vector<int64_t>& rows)>& labels_of) {
+  if (!options.folds) return;
+  std::vector<int64_t> rows = train;
+  rows.insert(rows.end(), valid.begin(), valid.end());
+  std::sort(rows.begin(), rows.end());
+  SplitRows split = fold_rows(rows, labels_of(rows), options);
+  train = std::move(split.train);
+  valid = std::move(split.valid);
+  test = std::move(split.test);
+}
+
+std::string fold_suffix(const SplitOptions& options) {
+  if (!options.folds) return "";
+  const std::string dealt = options.fold_seed.value_or(0) == 0 ? "" : fmt::format(", deal {}", *options.fold_seed);
+  return fmt::format(" (fold {} of {}{})", options.fold.value_or(0), *options.folds, dealt);
 }
 
 std::optional<Split> split_named(std::string_view name) {

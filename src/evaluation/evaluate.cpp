@@ -20,12 +20,16 @@ namespace {
 // Validation rows are those that calibrators are fitted to.
 CalibratedBy calibrated_by(Split split) { return split == Split::valid ? CalibratedBy::cross_fit : CalibratedBy::stored; }
 
-RobustnessReport judge_perturbed(Run& run, Split split, bool keep_files) {
+RobustnessReport judge_perturbed(Run& run, Split split, const EvaluateOptions& options) {
   std::map<std::string, ConditionFigures> conditions;
   Progress progress("perturbed copies", std::ssize(perturbations()), {"copies"});
   for (const Perturbation& perturbation : perturbations()) {
     progress.update(std::ssize(conditions), perturbation.name);
-    const PerturbedPredictions perturbed = run.predict_perturbed(split, perturbation, keep_files);
+    const PerturbedPredictions perturbed = run.predict_perturbed(split, perturbation, options.keep_perturbed);
+    if (options.keep_predictions) {
+      const std::string file = fmt::format("{}-{}.csv", name_of_enum(split), perturbation.name);
+      write_predictions(run.folder.predictions(split).parent_path() / file, perturbed.predictions);
+    }
     conditions[perturbation.name] = condition_figures(perturbed.predictions, perturbed.sha256);
   }
   return robustness_report(std::move(conditions));
@@ -135,7 +139,7 @@ Evaluation compute(Run& run, Split split, const EvaluateOptions& options) {
   evaluation.facts = facts_of(run);
   write_predictions(run.folder.predictions(split), predictions);
   if (!fs::exists(run.folder.gates())) keep_units(run.folder, *run.model, run.gate_state);  // of a run that an older version made
-  if (options.perturb) evaluation.robustness = judge_perturbed(run, split, options.keep_perturbed);
+  if (options.perturb) evaluation.robustness = judge_perturbed(run, split, options);
   return evaluation;
 }
 
@@ -146,7 +150,8 @@ Evaluation evaluate_run(const Modalities& modalities, const fs::path& path, Spli
   const RunFolder folder = RunFolder::open(path);
   folder.require_finished();
   std::optional<Evaluation> evaluation;
-  if (!options.again && !options.keep_perturbed) evaluation = stored_evaluation(folder, split, machine, options.perturb);
+  const bool writes = options.keep_perturbed || options.keep_predictions;
+  if (!options.again && !writes) evaluation = stored_evaluation(folder, split, machine, options.perturb);
   if (!evaluation) {
     const std::unique_ptr<Run> run = open_run(modalities, path, machine);
     if (options.keep_perturbed && !run->keeps_perturbed_files()) {

@@ -9,9 +9,10 @@
 namespace l0gm {
 
 struct EvaluateOptions {
-  bool perturb = false;         // also on perturbed copies of the split
-  bool keep_perturbed = false;  // a run's copies stay in RUN/perturbed/
-  bool again = false;           // compute although the run has a stored evaluation that still holds
+  bool perturb = false;           // also on perturbed copies of the split
+  bool keep_perturbed = false;    // a run's copies stay in RUN/perturbed/
+  bool keep_predictions = false;  // and what the run says of them in RUN/predictions/SPLIT-<condition>.csv, as peers have it
+  bool again = false;             // compute although the run has a stored evaluation that still holds
 };
 
 // Everything `l0gm eval --json` says of a run: metrics raw and calibrated, gates, parameters. On validation rows, to which the

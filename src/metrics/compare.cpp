@@ -18,35 +18,45 @@ namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
-struct Variances {
-  double rows = 0;  // of the mean over rows and runs, because rows were drawn
-  double runs = 0;  // because runs were, beyond `rows`
+// Differences of all runs, taken together. A row's pull is what the mean over runs moves by when the row is drawn once more.
+struct Pooled {
+  double mean = 0;            // over runs of the mean over their rows
+  std::vector<double> pulls;  // of each row that any run has; they add up to 0
+  double row_variance = 0;    // of the mean, because rows were drawn
+  double run_variance = 0;    // of the mean, because runs were, beyond what their rows explain
 };
 
-double squares_about(const std::vector<double>& values, double mean) {
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return sum;
-}
+double square(double value) { return value * value; }
 
-// Two-way analysis of variance, rows x runs.
-Variances variances_of(const std::vector<std::vector<double>>& runs, const std::vector<double>& row_means, double mean) {
-  const auto n = static_cast<double>(row_means.size()), count = static_cast<double>(runs.size());
-  Variances out;
-  out.rows = n > 1 ? squares_about(row_means, mean) / (n - 1) / n : 0;
-  if (n <= 1 || runs.size() < 2) return out;
-  std::vector<double> run_means;
-  double residual = 0;
-  for (const std::vector<double>& run : runs) {
-    run_means.push_back(std::accumulate(run.begin(), run.end(), 0.0) / n);
-    for (size_t i = 0; i < run.size(); ++i) {
-      const double rest = run[i] - row_means[i] - run_means.back() + mean;
-      residual += rest * rest;
+Pooled pool(std::span<const RowDifferences> runs) {
+  Pooled out;
+  std::unordered_map<int64_t, size_t> places;
+  std::vector<double> means;
+  const auto count = static_cast<double>(runs.size());
+  double own_variances = 0;  // of each run's mean over its rows, added up
+  for (const RowDifferences& run : runs) {
+    const auto n = static_cast<double>(run.values.size());
+    means.push_back(std::accumulate(run.values.begin(), run.values.end(), 0.0) / n);
+    double squares = 0;
+    for (size_t i = 0; i < run.values.size(); ++i) {
+      const auto [found, is_new] = places.emplace(run.rows[i], out.pulls.size());
+      if (is_new) out.pulls.push_back(0);
+      const double pull = (run.values[i] - means.back()) / n;
+      out.pulls[found->second] += pull / count;
+      squares += square(pull);
     }
+    own_variances += n > 1 ? squares * n / (n - 1) : 0;
   }
-  const double between = squares_about(run_means, mean) / (count - 1) / count;
-  residual /= (n - 1) * (count - 1) * n * count;  // its part of both `rows` and `between`
-  out.runs = std::max(0.0, between - residual);
+  out.mean = std::accumulate(means.begin(), means.end(), 0.0) / count;
+  const auto rows = static_cast<double>(out.pulls.size());
+  for (const double pull : out.pulls) out.row_variance += rows > 1 ? square(pull) * rows / (rows - 1) : 0;
+  if (runs.size() < 2 || rows < 2) return out;
+  // Means of runs spread by their rows as well: by the variance of one less the covariance of two, which is that of shared rows.
+  const double covariances = square(count) * out.row_variance - own_variances;
+  const double by_rows = own_variances / count - covariances / (count * (count - 1));
+  double spread = 0;
+  for (const double mean : means) spread += square(mean - out.mean) / (count - 1);
+  out.run_variance = std::max(0.0, spread - by_rows) / count;
   return out;
 }
 
@@ -66,36 +76,9 @@ std::unordered_map<int64_t, int64_t> positions_of(const std::vector<int64_t>& ro
   return positions;
 }
 
-// The values of each run in the order of the first run's rows.
-std::vector<std::vector<double>> matched(std::span<const RowDifferences> runs) {
-  std::vector<std::vector<double>> out;
-  for (const RowDifferences& run : runs) {
-    if (run.rows == runs[0].rows) {
-      out.push_back(run.values);
-      continue;
-    }
-    if (run.rows.size() != runs[0].rows.size()) {
-      throw UserError(fmt::format("two runs were judged on {} and {} rows: only runs with the same rows can be taken together",
-                                  runs[0].rows.size(), run.rows.size()));
-    }
-    const auto positions = positions_of(run.rows);
-    std::vector<double>& values = out.emplace_back();
-    for (const int64_t row : runs[0].rows) {
-      const auto found = positions.find(row);
-      if (found == positions.end()) {
-        throw UserError(
-            fmt::format("row {} was judged in one run and not in another: only runs with the same rows can be taken together",
-                        row));
-      }
-      values.push_back(run.values[found->second]);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
-RowDifferences row_differences(const Predictions& first, const Predictions& second, RowMetric metric) {
+RowDifferences row_differences(const Predictions& first, const Predictions& second, Measure measure) {
   if (first.classes != second.classes) {
     throw UserError(
         fmt::format("two sets of predictions name different classes ({} and {}): they cannot be compared; write both "
@@ -108,6 +91,7 @@ RowDifferences row_differences(const Predictions& first, const Predictions& seco
   }
   std::unordered_map<int64_t, int64_t> positions;
   if (first.rows != second.rows) positions = positions_of(second.rows);
+  const std::vector<double> first_values = row_values(first, measure), second_values = row_values(second, measure);
   RowDifferences out;
   for (int64_t i = 0; i < first.size(); ++i) {
     int64_t other = i;
@@ -130,7 +114,7 @@ RowDifferences row_differences(const Predictions& first, const Predictions& seco
     }
     if (label < 0) continue;
     out.rows.push_back(first.rows[i]);
-    out.values.push_back(row_metric(first.row(i), label, metric) - row_metric(second.row(other), label, metric));
+    out.values.push_back(first_values[i] - second_values[other]);
   }
   return out;
 }
@@ -138,17 +122,15 @@ RowDifferences row_differences(const Predictions& first, const Predictions& seco
 PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t seed, int resamples) {
   PairedDifference out{undefined, undefined, undefined, 0, static_cast<int64_t>(runs.size())};
   if (runs.empty()) return out;
-  const std::vector<std::vector<double>> values = matched(runs);
-  const size_t n = values[0].size();
-  out.rows = static_cast<int64_t>(n);
-  if (n == 0) return out;
-  std::vector<double> row_means(n, 0.0);
-  for (const std::vector<double>& run : values) {
-    for (size_t i = 0; i < n; ++i) row_means[i] += run[i] / static_cast<double>(values.size());
+  for (const RowDifferences& run : runs) {
+    if (run.values.empty()) return out;
   }
-  out.mean = std::accumulate(row_means.begin(), row_means.end(), 0.0) / static_cast<double>(n);
-  const Variances variances = variances_of(values, row_means, out.mean);
-  const double run_deviation = std::sqrt(variances.runs), row_deviation = std::sqrt(variances.rows);
+  const Pooled pooled = pool(runs);
+  const size_t n = pooled.pulls.size();
+  out.rows = static_cast<int64_t>(n);
+  out.mean = pooled.mean;
+  if (!std::isfinite(out.mean)) return out;
+  const double run_deviation = std::sqrt(pooled.run_variance), row_deviation = std::sqrt(pooled.row_variance);
   RandomStream random(seed, 3);
   std::vector<double> deviations;
   for (int b = 0; b < resamples; ++b) {
@@ -156,9 +138,7 @@ PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t
     if (n > static_cast<size_t>(simulated_rows)) {
       deviation += row_deviation * random.normal();
     } else {
-      double sum = 0;
-      for (size_t k = 0; k < n; ++k) sum += row_means[random.below(n)];
-      deviation += sum / static_cast<double>(n) - out.mean;
+      for (size_t k = 0; k < n; ++k) deviation += pooled.pulls[random.below(n)];
     }
     deviations.push_back(deviation);
   }
@@ -167,8 +147,8 @@ PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t
   return out;
 }
 
-PairedDifference compare(const Predictions& first, const Predictions& second, RowMetric metric, uint64_t seed) {
-  const RowDifferences differences = row_differences(first, second, metric);
+PairedDifference compare(const Predictions& first, const Predictions& second, Measure measure, uint64_t seed) {
+  const RowDifferences differences = row_differences(first, second, measure);
   return paired_bootstrap({&differences, 1}, seed);
 }
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "metrics/predictions.h"
-#include "metrics/scores.h"
+#include "metrics/row_values.h"
 
 namespace l0gm {
 
-// How a mean per-row metric of one model differs from that of another on the same rows: positive when `first` is larger.
+// How a measure of one model differs from that of another on the same rows: positive when `first` is larger.
 struct PairedDifference {
   double mean = 0;
   double low = 0, high = 0;  // 95 %
@@ -23,16 +23,16 @@ struct RowDifferences {
 };
 
 // Rows are matched by number, so the two files may be ordered differently; other rows, labels or classes are a UserError.
-RowDifferences row_differences(const Predictions& first, const Predictions& second, RowMetric metric);
+RowDifferences row_differences(const Predictions& first, const Predictions& second, Measure measure);
 
-// Differences of one run (seed) each, all on the same rows: matched by number, other rows are a UserError.
-// A resample draws rows once for all runs, which share what is hard about a row, and adds the effect of runs: the standard
-// deviation of their mean beyond what rows explain, times a draw of Student's t with runs - 1 degrees of freedom. Few runs say
-// little about their spread, and t says so: resampling three runs would understate it. Simulated coverage: 93 - 98 % from three
-// runs on. One run: the interval is about the two models as trained, not about training anew.
-// Up to 20,000 rows are drawn one by one; above, their mean is drawn from its Gaussian limit. NaN without a row.
+// Differences of one run (seed) each, on the same rows, on others, or on rows that are the same in part (a seed may have a split
+// of its own). A resample draws each row once for all runs that have it, since they share what is hard about it, and adds the
+// effect of runs: the standard deviation of their mean beyond what rows explain, times a draw of Student's t with runs - 1
+// degrees of freedom. Few runs say little about their spread, and t says so: resampling three runs would understate it. Simulated
+// coverage: 93 - 98 % from three runs on. One run: the interval is about the two models as trained, not about training anew. Up
+// to 20,000 rows are drawn one by one; above, their mean is drawn from its Gaussian limit. NaN where a run has no row.
 PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t seed, int resamples = 2000);
 
-PairedDifference compare(const Predictions& first, const Predictions& second, RowMetric metric, uint64_t seed = 0);
+PairedDifference compare(const Predictions& first, const Predictions& second, Measure measure, uint64_t seed = 0);
 
 }  // namespace l0gm

@@ -130,5 +130,82 @@ TEST(SplitByColumn, OtherNamesAreRefusedWithTheirRow) {
   EXPECT_THROW(split_by_column(without_training, 0), UserError);
 }
 
+SplitOptions folds_of(int64_t folds, int64_t fold, int64_t seed = 0) {
+  SplitOptions options;
+  options.folds = folds;
+  options.fold = fold;
+  options.fold_seed = seed;
+  return options;
+}
+
+// Row numbers that are not positions, with classes of 40, 9 and a single row.
+struct Pool {
+  std::vector<int64_t> rows;
+  std::vector<int32_t> labels = labels_of({{0, 40}, {1, 9}, {2, 1}});
+  Pool() {
+    for (size_t i = 0; i < labels.size(); ++i) rows.push_back(static_cast<int64_t>(1000 + 3 * i));
+  }
+  int32_t label(int64_t row) const { return labels[static_cast<size_t>((row - 1000) / 3)]; }
+};
+
+TEST(Folds, HoldOutEachRowOnceAndShareNone) {
+  const Pool pool;
+  std::map<int64_t, int> times;
+  for (int64_t fold = 0; fold < 5; ++fold) {
+    const SplitRows split = fold_rows(pool.rows, pool.labels, folds_of(5, fold));
+    EXPECT_EQ(split.train.size() + split.valid.size() + split.test.size(), pool.rows.size());
+    std::vector<int64_t> all = split.train;
+    all.insert(all.end(), split.valid.begin(), split.valid.end());
+    all.insert(all.end(), split.test.begin(), split.test.end());
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, pool.rows);
+    EXPECT_FALSE(split.valid.empty());
+    for (const int64_t row : split.test) ++times[row];
+    // 49 rows can be held out: folds of 9 or 10, with 8 of class 0 and 1 or 2 of class 1.
+    EXPECT_NEAR(static_cast<double>(split.test.size()), 9.8, 1);
+    EXPECT_EQ(std::count_if(split.test.begin(), split.test.end(), [&](int64_t row) { return pool.label(row) == 0; }), 8);
+    for (int32_t label = 0; label < 3; ++label) {
+      EXPECT_GT(std::count_if(split.train.begin(), split.train.end(), [&](int64_t row) { return pool.label(row) == label; }), 0)
+          << label;
+    }
+  }
+  EXPECT_EQ(times.size(), 49U);  // all but the only row of class 2
+  for (const auto& [row, count] : times) EXPECT_EQ(count, 1) << row;
+}
+
+TEST(Folds, SeedDealsAnew) {
+  const Pool pool;
+  const auto test = [&](int64_t seed) { return fold_rows(pool.rows, pool.labels, folds_of(5, 2, seed)).test; };
+  EXPECT_EQ(test(1), test(1));
+  EXPECT_NE(test(1), test(2));
+}
+
+TEST(Folds, TakeTheTestRowsAway) {
+  const Pool pool;
+  std::vector<int64_t> train(pool.rows.begin(), pool.rows.begin() + 40), valid(pool.rows.begin() + 40, pool.rows.end()),
+      test = {7, 8};
+  const auto labels = [&](const std::vector<int64_t>& rows) {
+    std::vector<int32_t> out;
+    for (const int64_t row : rows) out.push_back(pool.label(row));
+    return out;
+  };
+  const std::vector<int64_t> before = train;
+  apply_folds({}, train, valid, test, labels);
+  EXPECT_EQ(train, before);
+  EXPECT_EQ(test, (std::vector<int64_t>{7, 8}));
+  apply_folds(folds_of(3, 1), train, valid, test, labels);
+  EXPECT_EQ(test, fold_rows(pool.rows, pool.labels, folds_of(3, 1)).test);
+  EXPECT_EQ(std::count(test.begin(), test.end(), 7), 0);
+  EXPECT_EQ(fold_suffix(folds_of(3, 1)), " (fold 1 of 3)");
+  EXPECT_EQ(fold_suffix({}), "");
+}
+
+TEST(Folds, AreRefusedWhereThereAreNone) {
+  const Pool pool;
+  EXPECT_THROW(fold_rows(pool.rows, pool.labels, folds_of(5, 5)), UserError);
+  EXPECT_THROW(fold_rows(pool.rows, pool.labels, folds_of(1, 0)), UserError);
+  EXPECT_THROW(fold_rows(pool.rows, pool.labels, folds_of(100, 99)), UserError);
+}
+
 }  // namespace
 }  // namespace l0gm

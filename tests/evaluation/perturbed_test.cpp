@@ -84,6 +84,17 @@ class Perturbed : public testing::Test {
   nlohmann::json record_;
 };
 
+TEST_F(Perturbed, PredictionsAreKeptWhereAskedFor) {
+  judged(tiny_config());
+  EXPECT_FALSE(fs::exists(out() / "predictions" / "test-noise-0.1.csv"));
+  const nlohmann::json result = evaluated(out(), {.perturb = true, .keep_predictions = true});
+  for (const auto& [name, figures] : result["conditions"].items()) {
+    const Predictions kept = read_predictions(out() / "predictions" / ("test-" + name + ".csv"));
+    EXPECT_NEAR(nll(kept), figures["nll"].get<double>(), 1e-9) << name;
+    EXPECT_EQ(kept.rows, read_predictions(out() / "predictions" / "test.csv").rows);
+  }
+}
+
 TEST_F(Perturbed, PeersAreHandedTheBytesThatRunsAreJudgedOn) {
   const nlohmann::json result = judged(tiny_config(own_table()));
   ASSERT_EQ(result["conditions"].size(), 12u);

@@ -21,6 +21,7 @@
 #include "data/made/planted_graph.h"
 #include "data/made/products_like.h"
 #include "data/made/varied_graph.h"
+#include "data/splits.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -279,9 +280,7 @@ Recipe products_like(const DataOptions& options, const GraphOptions& graph) {
   return recipe;
 }
 
-}  // namespace
-
-Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
+Graph load_as_split(const DataOptions& options, const GraphOptions& graph) {
   if (options.source.empty()) {
     throw UserError(
         "data.source is not set. Set it to a dataset's name (`l0gm data list`), or to graph, ogb or npz for your own graph.");
@@ -300,6 +299,23 @@ Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
   if (entry.name == "graph") return prepare(own_graph(options, graph), graph);
   if (entry.own) return prepare(own_stored_graph(options, graph), graph);
   return prepare(catalogue_graph(entry, options, graph.undirected), graph);
+}
+
+}  // namespace
+
+Graph load_graph(const DataOptions& options, const GraphOptions& graph) {
+  Graph read = load_as_split(options, graph);
+  if (!options.split.folds) return read;
+  if (graph.task == GraphTaskKind::links) {
+    throw UserError("data.split.folds deals nodes with labels into folds, and graph.task is links. Remove one of them.");
+  }
+  read.name += fold_suffix(options.split);
+  apply_folds(options.split, read.train, read.valid, read.test, [&](const std::vector<int64_t>& nodes) {
+    std::vector<int32_t> labels;
+    for (const int64_t node : nodes) labels.push_back(read.labels[node]);
+    return labels;
+  });
+  return read;
 }
 
 Graph load_graph_to_predict(const DataOptions& options, const GraphOptions& graph) {

@@ -201,9 +201,7 @@ void write_split_json(const Schema& schema, const fs::path& folder) {
   write_file_atomically(folder / "split.json", json.dump(2) + "\n");
 }
 
-}  // namespace
-
-TableDataset load_table(const DataOptions& options, int64_t seed) {
+TableDataset load_as_split(const DataOptions& options, int64_t seed) {
   if (options.source.empty()) {
     throw UserError(
         "data.source is not set. Set it to a dataset's name (`l0gm data list`), or to csv or tsv for your own table.");
@@ -230,6 +228,16 @@ TableDataset load_table(const DataOptions& options, int64_t seed) {
   if (entry.name == "varied-table") return make_varied_table(row_seed, protocol == "sized" ? options.rows : 0);
   const PlantedVariant variant = protocol == "instance" ? PlantedVariant::instance : PlantedVariant::global;
   return make_planted_table(options.rows, row_seed, variant);
+}
+
+}  // namespace
+
+TableDataset load_table(const DataOptions& options, int64_t seed) {
+  TableDataset dataset = load_as_split(options, seed);
+  dataset.name += fold_suffix(options.split);
+  apply_folds(options.split, dataset.train, dataset.valid, dataset.test,
+              [&](const std::vector<int64_t>& rows) { return class_numbers(dataset.table, dataset.label, rows); });
+  return dataset;
 }
 
 char delimiter_of(const DataOptions& options) {

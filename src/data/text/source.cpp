@@ -4,6 +4,7 @@
 
 #include "data/catalogue.h"
 #include "data/made/planted_text.h"
+#include "data/splits.h"
 #include "data/text/imdb.h"
 #include "data/text/own_texts.h"
 #include "data/unused_options.h"
@@ -31,7 +32,9 @@ bool names_texts(const DataOptions& options) {
   return false;
 }
 
-TextData load_texts(const DataOptions& options) {
+namespace {
+
+TextData load_as_split(const DataOptions& options) {
   if (options.source.empty()) {
     throw UserError(
         "data.source is not set. Set it to a dataset's name (`l0gm data list`), or to csv, tsv or jsonl for your own texts.");
@@ -49,6 +52,22 @@ TextData load_texts(const DataOptions& options) {
   refuse_unused_with_catalogue(options, made, made ? "label" : "sentiment", "csv, tsv or jsonl for your own texts");
   if (made) return make_planted_text(options.rows, static_cast<uint64_t>(options.split.seed));
   return load_imdb(options.dir);
+}
+
+}  // namespace
+
+TextData load_texts(const DataOptions& options) {
+  TextData data = load_as_split(options);
+  if (!options.split.folds) return data;
+  data.name += fold_suffix(options.split);
+  apply_folds(options.split, data.rows(Split::train), data.rows(Split::valid), data.rows(Split::test),
+              [&](const std::vector<int64_t>& rows) {
+                std::vector<int32_t> labels;
+                for (const int64_t row : rows) labels.push_back(data.labels[static_cast<size_t>(row)]);
+                return labels;
+              });
+  finish(data);
+  return data;
 }
 
 }  // namespace l0gm

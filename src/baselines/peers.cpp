@@ -1,0 +1,77 @@
+#include "baselines/peers.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+namespace {
+
+SearchSpace space_of_xgboost() {
+  return {axis_of("learning_rate", {"0.02", "0.05", "0.1"}),  axis_of("max_depth", {"4", "6", "8", "10"}),
+          axis_of("min_child_weight", {"1", "5", "20"}),      axis_of("subsample", {"0.7", "1.0"}),
+          axis_of("colsample_bytree", {"0.5", "0.7", "1.0"}), axis_of("reg_lambda", {"1", "10"})};
+}
+
+SearchSpace space_of_lightgbm() {
+  return {axis_of("learning_rate", {"0.02", "0.05", "0.1"}),
+          axis_of("num_leaves", {"15", "31", "63", "127"}),
+          axis_of("min_data_in_leaf", {"5", "20", "100"}),
+          {"bagging_fraction", {{"bagging_fraction=1.0"}, {"bagging_fraction=0.7", "bagging_freq=1"}}},
+          axis_of("feature_fraction", {"0.5", "0.7", "1.0"}),
+          axis_of("lambda_l2", {"0", "1", "10"})};
+}
+
+SearchSpace space_of_catboost() {
+  return {axis_of("learning_rate", {"0.02", "0.05", "0.1"}), axis_of("depth", {"4", "6", "8"}),
+          axis_of("l2_leaf_reg", {"1", "3", "10"}), axis_of("random_strength", {"0.5", "1", "3"}),
+          axis_of("bagging_temperature", {"0", "1"})};
+}
+
+}  // namespace
+
+const std::vector<Peer>& table_peers() {
+  static const std::vector<Peer> peers = {{"xgboost", "xgboost", {}, space_of_xgboost()},
+                                          {"lightgbm", "lightgbm", {}, space_of_lightgbm()},
+                                          {"catboost", "catboost", {}, space_of_catboost()},
+                                          {"catboost with exact values", "catboost", {"--exact-values"}, space_of_catboost()}};
+  return peers;
+}
+
+const Peer& peer_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Peer& peer : table_peers()) {
+    if (peer.name == name) return peer;
+    names.push_back(peer.name);
+  }
+  throw UserError(fmt::format("there is no peer '{}'.{} There are: {}", name, did_you_mean(name, names), join(names, ", ")));
+}
+
+std::optional<PeerPrograms> find_peers(const std::filesystem::path& given) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<fs::path> places;
+  if (!given.empty()) {
+    places.push_back(given);
+  } else if (const char* named = std::getenv("L0GM_PEERS"); named != nullptr && *named != 0) {
+    places.emplace_back(named);
+  } else {
+    for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !folder.empty();
+         folder = folder.parent_path()) {
+      places.push_back(folder / "peers");
+      if (folder == folder.root_path()) break;
+    }
+  }
+  for (const fs::path& scripts : places) {
+    const fs::path python = scripts.parent_path() / ".venv-peers" / "bin" / "python";
+    if (fs::exists(scripts / "train.py", ignored) && ::access(python.c_str(), X_OK) == 0) return PeerPrograms{scripts, python};
+  }
+  return std::nullopt;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baselines/search_space.h"
+
+// Other libraries that are trained on the same rows by small programs of theirs (peers/), in an environment of their own.
+namespace l0gm {
+
+struct Peer {
+  std::string name;                // in tables: "catboost with exact values"
+  std::string method;              // what peers/train.py calls it
+  std::vector<std::string> flags;  // of peers/train.py
+  SearchSpace space;               // its own settings, for a search with the same budget as ours
+};
+
+// Boosted trees as they come, and CatBoost with exact values.
+const std::vector<Peer>& table_peers();
+const Peer& peer_named(const std::string& name);  // UserError naming those there are
+
+// Where the programs and their python are.
+struct PeerPrograms {
+  std::filesystem::path scripts, python;
+};
+// `given`, $L0GM_PEERS, or the folder peers/ beside this program's or above it; none: no programs, or their environment was not
+// set up.
+std::optional<PeerPrograms> find_peers(const std::filesystem::path& given);
+
+}  // namespace l0gm

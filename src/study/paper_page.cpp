@@ -1,0 +1,150 @@
+#include "study/paper_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/text.h"
+#include "study/markdown.h"
+
+namespace l0gm {
+
+namespace {
+
+double robust_figure(const ConditionFigures& figures, Measure measure) {
+  return measure == Measure::auc ? figures.auc : figures.accuracy;
+}
+
+// The conditions that every line with any has.
+std::set<std::string> shared_conditions(const std::vector<std::vector<Evaluation>>& lines) {
+  std::optional<std::set<std::string>> shared;
+  for (const std::vector<Evaluation>& line : lines) {
+    for (const Evaluation& evaluation : line) {
+      if (!evaluation.robustness) continue;
+      std::set<std::string> own;
+      for (const auto& [name, unused] : evaluation.robustness->conditions) {
+        if (!shared || shared->contains(name)) own.insert(name);
+      }
+      shared = own;
+    }
+  }
+  return shared.value_or(std::set<std::string>{});
+}
+
+// Median microseconds per example of a batch size, out of what `bench latency` printed.
+std::optional<double> latency_of(const nlohmann::json& printed, int64_t batch) {
+  for (const auto& [name, value] : printed.items()) {
+    if (!value.is_array()) continue;
+    for (const nlohmann::json& entry : value) {
+      if (entry.is_object() && entry.value("batch", int64_t{-1}) == batch && entry.contains("median_us"))
+        return entry["median_us"].get<double>();
+    }
+  }
+  return std::nullopt;
+}
+
+std::string with_paper(const std::string& ours, const std::optional<PaperFigure>& paper, int digits = 4) {
+  if (!paper) return ours;
+  return fmt::format("{} [{}{}]", ours, figure_text(paper->value, digits), paper->placeholder ? "*" : "");
+}
+
+std::string percent_of(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+}  // namespace
+
+std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder) {
+  std::vector<PaperResult> results;
+  std::vector<std::vector<Evaluation>> perturbed;
+  for (const PaperLine& line : table.lines) {
+    PaperResult result;
+    result.line = &line;
+    std::vector<std::string> keys;
+    for (const StudyCell& cell : line.cells) keys.push_back(cell.key);
+    result.test = read_line(line.name, keys, folder, "test");
+    perturbed.push_back(line.perturbed ? read_line(line.name, keys, folder, "perturbed").evaluations : std::vector<Evaluation>{});
+    for (int which = 0; which < 2; ++which) {
+      std::vector<double> found;
+      for (const StudyCell& cell : line.served) {
+        if (!std::filesystem::exists(folder.product(cell.key, "latency"))) continue;
+        if (const auto us = latency_of(folder.result(cell.key, "latency"), which == 0 ? 1 : 1024)) found.push_back(*us);
+      }
+      if (!found.empty()) result.latency_us[which] = seed_interval(found).mean;
+    }
+    results.push_back(std::move(result));
+  }
+  const std::set<std::string> conditions = shared_conditions(perturbed);
+  for (size_t i = 0; i < results.size() && !conditions.empty(); ++i) {
+    for (const Evaluation& evaluation : perturbed[i]) {
+      if (!evaluation.robustness) continue;
+      double sum = 0;
+      for (const std::string& name : conditions) sum += robust_figure(evaluation.robustness->conditions.at(name), plan.measure);
+      results[i].rob_mu_by_seed.push_back(sum / static_cast<double>(conditions.size()));
+    }
+    results[i].conditions.assign(conditions.begin(), conditions.end());
+    if (!results[i].rob_mu_by_seed.empty()) results[i].rob_mu = seed_interval(results[i].rob_mu_by_seed).mean;
+  }
+  return results;
+}
+
+std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan) {
+  const bool robust = std::any_of(results.begin(), results.end(), [](const PaperResult& r) { return r.rob_mu.has_value(); });
+  const bool timed = table.id == "q2";
+  const std::string measure(name_of_enum(plan.measure));
+  std::vector<std::string> head = {"line",       "active",
+                                   "open units", "projected",
+                                   measure,      "worst",
+                                   "ECE",        "floor",
+                                   "NLL",        plan.measure == Measure::auc ? "accuracy" : "AUC"};
+  if (robust) head.push_back("Rob mu");
+  if (timed) head.insert(head.end(), {"µs a row alone", "µs in 1,024"});
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> absent;
+  for (const PaperResult& result : results) {
+    const PaperLine& line = *result.line;
+    const auto paper = [&](const char* column) {
+      return line.row.empty() ? std::nullopt : paper_figure(table.id, plan.block, line.row, column);
+    };
+    if (!line.missing.empty()) absent.push_back(fmt::format("{}: {}", line.name, line.missing));
+    if (result.test.evaluations.empty()) {
+      rows.push_back({line.name, "missing", "", "", with_paper("-", paper("metric")), with_paper("-", paper("worst")),
+                      with_paper("-", paper("ece"))});
+      continue;
+    }
+    const Line& test = result.test;
+    const bool gated = test.evaluations[0].gates.has_value();
+    std::vector<double> floors;
+    for (const Evaluation& evaluation : test.evaluations) floors.push_back(evaluation.summary.main_ece().floor);
+    const std::vector<std::string> gates = gate_text(test);
+    rows.push_back(
+        {line.name + (test.complete() ? "" : fmt::format(" ({} of {} seeds)", test.evaluations.size(), test.keys.size())),
+         gated ? with_paper(percent_of(test.active_fraction()), paper("active"), 2) : "-", gates[1], gates[2],
+         with_paper(figure_text(test.mean(plan.measure).mean), paper("metric")),
+         with_paper(figure_text(test.worst(plan.measure)), paper("worst")),
+         with_paper(figure_text(test.mean(Measure::ece).mean), paper("ece")), figure_text(seed_interval(floors).mean),
+         figure_text(test.mean(Measure::nll).mean),
+         figure_text(test.mean(plan.measure == Measure::auc ? Measure::accuracy : Measure::auc).mean)});
+    if (robust) rows.back().push_back(result.rob_mu ? with_paper(figure_text(*result.rob_mu), paper("rob_mu")) : "-");
+    if (!timed) continue;
+    rows.back().push_back(result.latency_us[0] ? with_paper(figure_text(*result.latency_us[0], 2), paper("latency"), 2) : "-");
+    rows.back().push_back(result.latency_us[1] ? figure_text(*result.latency_us[1], 2) : "-");
+  }
+  std::string text = fmt::format("### {}\n\n{}", table.title, markdown_table(head, rows));
+  if (!absent.empty()) text += "\nMissing:\n\n- " + join(absent, "\n- ") + "\n";
+  return text;
+}
+
+nlohmann::json paper_json(const PaperTable& table, const std::vector<PaperResult>& results) {
+  nlohmann::json json = {{"table", table.id}, {"title", table.title}, {"lines", nlohmann::json::array()}};
+  for (const PaperResult& result : results) {
+    nlohmann::json line = result.test.to_json();
+    line["name"] = result.line->name;
+    if (!result.line->missing.empty()) line["missing"] = result.line->missing;
+    if (result.rob_mu) line["rob_mu"] = {{"mean", *result.rob_mu}, {"values", result.rob_mu_by_seed}};
+    json["lines"].push_back(line);
+  }
+  return json;
+}
+
+}  // namespace l0gm

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/line.h"
+#include "study/paper.h"
+
+namespace l0gm {
+
+// A line with its results: on test rows.
+struct PaperResult {
+  const PaperLine* line = nullptr;
+  Line test;
+  std::optional<double> rob_mu;         // of the plan's measure, over seeds and the conditions that all lines of the table have
+  std::vector<std::string> conditions;  // those
+  std::vector<double> rob_mu_by_seed;
+  std::optional<double> latency_us[2];  // a row alone, and in batches; medians, mean over seeds
+};
+std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder);
+
+// The table with the paper's figures beside ours, placeholders marked.
+std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan);
+nlohmann::json paper_json(const PaperTable& table, const std::vector<PaperResult>& results);
+
+}  // namespace l0gm

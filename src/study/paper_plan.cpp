@@ -1,0 +1,86 @@
+#include "study/paper_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "l0gm/error.h"
+
+namespace l0gm {
+
+extern const std::string_view paper_plans_json;  // the texts of the two files beside this one
+extern const std::string_view paper_figures_json;
+
+namespace {
+
+std::vector<PlannedLine> planned_lines(const nlohmann::json& json) {
+  std::vector<PlannedLine> lines;
+  for (const nlohmann::json& line : json) {
+    lines.push_back({line.at("name").get<std::string>(), line.at("settings").get<std::vector<std::string>>()});
+  }
+  return lines;
+}
+
+PaperPlan plan_of(const nlohmann::json& json) {
+  PaperPlan plan;
+  plan.name = json.at("name").get<std::string>();
+  plan.title = json.at("title").get<std::string>();
+  plan.block = json.at("block").get<std::string>();
+  const auto& measures = enum_names<Measure>;
+  plan.measure =
+      static_cast<Measure>(std::find(measures.begin(), measures.end(), json.at("measure").get<std::string>()) - measures.begin());
+  plan.config = json.at("config").get<std::string>();
+  const auto texts = [&](const char* key) { return json.at(key).get<std::vector<std::string>>(); };
+  plan.quick = texts("quick");
+  plan.standalone = texts("standalone");
+  plan.integrated = texts("integrated");
+  plan.narrow = texts("narrow");
+  plan.target = json.at("target").get<double>();
+  plan.moderate = json.at("moderate").get<double>();
+  plan.high = json.at("high").get<double>();
+  plan.lambdas = json.at("lambdas").get<std::vector<double>>();
+  plan.backbones = planned_lines(json.at("backbones"));
+  plan.peers = json.at("peers").get<std::map<std::string, std::string>>();
+  plan.missing = planned_lines(json.at("missing"));
+  return plan;
+}
+
+const nlohmann::json& all_paper_figures() {
+  static const nlohmann::json figures = nlohmann::json::parse(paper_figures_json);
+  return figures;
+}
+
+}  // namespace
+
+const std::vector<PaperPlan>& paper_plans() {
+  static const std::vector<PaperPlan> plans = [] {
+    std::vector<PaperPlan> out;
+    for (const nlohmann::json& json : nlohmann::json::parse(paper_plans_json)) out.push_back(plan_of(json));
+    return out;
+  }();
+  return plans;
+}
+
+const PaperPlan& paper_plan(const std::string& name) {
+  std::vector<std::string> names;
+  for (const PaperPlan& plan : paper_plans()) {
+    if (plan.name == name) return plan;
+    names.push_back(plan.name);
+  }
+  throw UserError(fmt::format("--data is '{}'.{} There are plans for: {}", name, did_you_mean(name, names), join(names, ", ")));
+}
+
+std::optional<PaperFigure> paper_figure(const std::string& table, const std::string& block, const std::string& row,
+                                        const std::string& column) {
+  const nlohmann::json& figures = all_paper_figures();
+  if (!figures.contains(table) || !figures[table].contains(block)) return std::nullopt;
+  const nlohmann::json& found = figures[table][block];
+  if (!found["rows"].contains(row) || !found["rows"][row].contains(column)) return std::nullopt;
+  return PaperFigure{found["rows"][row][column].get<double>(), found["placeholder"].get<bool>()};
+}
+
+std::vector<std::string> paper_remarks() { return all_paper_figures().at("remarks").get<std::vector<std::string>>(); }
+
+}  // namespace l0gm

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/row_values.h"
+
+// What the paper's tables are made of for one dataset: data (paper_plans.json), so that no code knows a modality.
+namespace l0gm {
+
+struct PlannedLine {
+  std::string name;
+  std::vector<std::string> settings;
+};
+
+struct PaperPlan {
+  std::string name, title;
+  std::string block;                         // of the paper's tables; "": the paper has none
+  Measure measure = Measure::accuracy;       // the paper's "Acc/AUC"
+  std::string config;                        // TOML
+  std::vector<std::string> quick;            // settings that make it short
+  std::vector<std::string> standalone;       // the backbone of Q1 and of the sensitivity tables
+  std::vector<std::string> integrated;       // of Q2
+  double target = 0.125;                     // share that stays open in Q1, Q2 and the ablation
+  double moderate = 0, high = 0;             // prices of F3
+  std::vector<double> lambdas;               // of F1
+  std::vector<std::string> narrow;           // a dense model of about the gated one's size; empty: there is none
+  std::vector<PlannedLine> backbones;        // trained dense
+  std::map<std::string, std::string> peers;  // name in the table -> name of the peer
+  std::vector<PlannedLine> missing;          // of the paper's lines: what would run them
+};
+
+const std::vector<PaperPlan>& paper_plans();
+const PaperPlan& paper_plan(const std::string& name);  // UserError naming those there are
+
+// What the paper says: "metric", "worst", "ece", "rob_mu", "latency", "active".
+struct PaperFigure {
+  double value = 0;
+  bool placeholder = false;
+};
+std::optional<PaperFigure> paper_figure(const std::string& table, const std::string& block, const std::string& row,
+                                        const std::string& column);
+std::vector<std::string> paper_remarks();
+
+}  // namespace l0gm

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "baselines/peers.h"
+#include "study/run_cells.h"
+
+namespace l0gm {
+
+// A peer trained on an exported table with some settings: KEY/peer.json says how, KEY/train.json judges it on validation rows.
+StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vector<std::string>& settings,
+                    const StudyCell& exported, int64_t seed, const PeerPrograms& programs);
+
+}  // namespace l0gm

@@ -1,0 +1,86 @@
+#include "study/run_cells.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/version.h"
+
+namespace l0gm {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What a path stands for: a file is its bytes, a run or a folder of weights what says what it is, other folders (data.dir, a
+// cache) only say where something lies.
+std::string identity_of(const fs::path& path, const StudyFolder& folder, std::map<std::string, std::string>& hashes) {
+  const fs::path within = path.lexically_relative(folder.path());
+  if (!within.empty() && *within.begin() != "..") return within.generic_string();
+  for (const fs::path& file : {path, path / "checkpoint" / "best.safetensors", path / "config.json"}) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file, ignored)) continue;
+    std::string& hash = hashes[file.string()];
+    if (hash.empty()) hash = sha256_file(file);
+    return hash;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string configuration_key(Config config, const StudyFolder& folder, std::map<std::string, std::string>& hashes) {
+  const OptionList options = OptionList::of(config);
+  const nlohmann::json all = options.json();
+  nlohmann::json counted = {{"l0gm", version}, {"left open", config.left_open}};
+  for (const Option& option : options.options()) {
+    if (!all.contains(option.key) || all[option.key].is_null()) continue;
+    const bool path = option.is_path && !all[option.key].get<std::string>().empty();
+    counted[option.key] =
+        path ? nlohmann::json(identity_of(all[option.key].get<std::string>(), folder, hashes)) : all[option.key];
+  }
+  return key_of_text(counted.dump());
+}
+
+RunCells::RunCells(const std::vector<const Modality*>& modalities, fs::path config, std::vector<std::string> assignments,
+                   const StudyFolder& folder)
+    : modalities_(modalities), config_(fs::absolute(config)), assignments_(std::move(assignments)), folder_(folder) {}
+
+std::vector<std::string> RunCells::all(const std::vector<std::string>& assignments, int64_t seed) const {
+  std::vector<std::string> out = assignments_;
+  out.insert(out.end(), assignments.begin(), assignments.end());
+  out.push_back(fmt::format("train.seed={}", seed));
+  return out;
+}
+
+Config RunCells::config(const std::vector<std::string>& assignments, int64_t seed) const {
+  return read_config(modalities_, config_, all(assignments, seed));
+}
+
+StudyCell RunCells::cell(const std::string& label, const std::vector<std::string>& assignments, int64_t seed,
+                         std::vector<std::string> needs) const {
+  StudyCell cell{label, configuration_key(config(assignments, seed), folder_, hashes_), {}, std::move(needs)};
+  Step train{"train", {"{l0gm}", "--json", "train", config_.string(), "--out", "{cell}/run", "--resume"}};
+  for (const std::string& assignment : all(assignments, seed)) train.words.insert(train.words.end(), {"--set", assignment});
+  train.words.insert(train.words.end(), {"--device", "{device}", "--threads", "{threads}"});
+  cell.steps.push_back(std::move(train));
+  return cell;
+}
+
+StudyCell RunCells::rows(const std::vector<std::string>& assignments, int64_t seed, bool perturb) const {
+  StudyCell cell{fmt::format("rows of seed {}", seed), "", {}, {}};
+  cell.key = key_of_text(fmt::format("export {} {}", configuration_key(config(assignments, seed), folder_, hashes_), perturb));
+  Step step{"export", {"{l0gm}", "--json", "data", "export", config_.string(), "--out", "{cell}/data"}};
+  for (const std::string& assignment : all(assignments, seed)) step.words.insert(step.words.end(), {"--set", assignment});
+  if (perturb) step.words.push_back("--perturb");
+  cell.steps.push_back(std::move(step));
+  return cell;
+}
+
+void judge_on_test_rows(StudyCell& cell, bool perturb) {
+  Step step{perturb ? "perturbed" : "test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}};
+  if (perturb) step.words.insert(step.words.end(), {"--perturb", "--keep-predictions"});
+  step.words.insert(step.words.end(), {"--device", "{device}", "--threads", "{threads}"});
+  cell.steps.push_back(std::move(step));
+}
+
+}  // namespace l0gm

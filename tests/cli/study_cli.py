@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Studies from outside: study_cli.py PROGRAM [TestClass …]. Standard library only."""
+import csv
+import glob
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from program import PROGRAM, CliCase
+
+SHORT = ("--set", "train.epochs=3", "--workers", "2")
+
+
+class StudyCase(CliCase):
+    def cells(self, study):
+        return sorted(os.path.basename(folder) for folder in glob.glob(self.path(study, "cells", "*")))
+
+    def products(self, study):
+        """When each product was written: what is run again gets a new time."""
+        return {name: os.stat(name).st_mtime_ns for name in glob.glob(self.path(study, "cells", "*", "*.json")) if not name.endswith("cell.json")}
+
+
+class Sweep(StudyCase):
+    def sweep(self, out, *arguments, code=0):
+        return self.run_program("sweep", self.config, "--out", self.path(out), *SHORT, *arguments, code=code)
+
+    def test_lines_choices_and_files(self):
+        out, _ = self.sweep("study", "--targets", "0.5,0.1", "--seeds", "2", "--within", "10", "--json")
+        result = json.loads(out)
+        self.assertEqual([line["name"] for line in result["lines"]], ["dense", "target 0.5", "target 0.1"])
+        for line in result["lines"]:
+            self.assertEqual(line["runs"], 2)
+            self.assertIn("most_projected_units", line)
+        self.assertEqual(result["choices"][1]["line"], "target 0.1")
+        self.assertEqual(json.loads(self.read("study", "sweep.json")), result)
+        self.assertIn(b"| target 0.1", self.read("study", "sweep.md"))
+        self.assertEqual(len(self.cells("study")), 6)
+        self.assertEqual(glob.glob(self.path("study", "cells", "*", "run", "predictions", "test.csv")), [])  # nobody asked
+        # What is there is not run again; more is added to it.
+        before = self.products("study")
+        self.sweep("study", "--targets", "0.5,0.1", "--seeds", "2")
+        self.assertEqual(self.products("study"), before)
+        self.sweep("study", "--targets", "0.5,0.1,0.2", "--seeds", "2", "--test")
+        after = self.products("study")
+        self.assertEqual({name: after[name] for name in before}, before)
+        self.assertEqual(len(self.cells("study")), 8)
+        self.assertIn(b"Test rows", self.read("study", "sweep.md"))
+
+    def test_a_path_of_prices_with_warm_starts(self):
+        out, _ = self.sweep("study", "--lambdas", "1e-4,1e-2,1e-1", "--seeds", "1", "--warm-starts", "--no-dense", "--json")
+        result = json.loads(out)
+        self.assertEqual(len(result["lines"]), 3)
+        self.assertEqual(len(result["non_increasing"]), 1)
+        configs = [self.read("study", "cells", key, "run", "config.toml").decode() for line in result["lines"] for key in line["cells"]]
+        self.assertNotIn("init_from = \"/", configs[0])
+        self.assertIn(result["lines"][0]["cells"][0], configs[1])
+
+    def test_shards_meet_in_one_folder(self):
+        words = ("--targets", "0.5,0.1", "--seeds", "1", "--no-dense")
+        out, _ = self.sweep("study", *words, "--shard", "1/2")
+        self.assertIn("not here yet", out)
+        out, _ = self.sweep("study", *words, "--shard", "2/2")
+        self.assertNotIn("not here yet", out)
+        whole, _ = self.sweep("other", *words)
+        self.assertEqual(out, whole)
+
+    def test_a_cell_that_fails_is_told_of_and_the_rest_goes_on(self):
+        # A price that makes the loss overflow would be data's fault; here a cell's folder cannot be written.
+        self.sweep("study", "--targets", "0.5", "--seeds", "1", "--no-dense")
+        cell = self.cells("study")[0]
+        os.remove(self.path("study", "cells", cell, "train.json"))
+        self.write(os.path.join("study", "cells", cell, "run", "run.json"), "{")
+        out, error = self.sweep("study", "--targets", "0.5,0.1", "--seeds", "1", "--no-dense", code=2)
+        self.assertIn("target 0.1", out)
+        self.assertIn("failed: target 0.5, seed 0", out)
+        self.assertIn(os.path.join("cells", cell, "log.txt"), error)
+        self.assertIn("1 of 2 cells failed", error)
+
+    def test_refusals(self):
+        self.refused("sweep", self.config, "--out", self.path("x"), "--targets", "0.5,2", says=["--targets", "'2'"])
+        self.refused("sweep", self.config, "--out", self.path("x"), "--measure", "f1", says=["--measure", "accuracy"])
+        self.refused("sweep", self.config, "--out", self.path("x"), "--shard", "3/2", says=["--shard", "i/n"])
+        self.refused("sweep", self.config, "--out", self.path("x"), "--set", "train.epoch=3", says=["train.epochs"])
+        self.refused("sweep", self.config, "--out", self.path("x"), "--warm-starts", says=["--lambdas"])
+        self.assertFalse(os.path.exists(self.path("x", "cells")))
+
+
+class Crossval(StudyCase):
+    def test_folds_of_a_table(self):
+        table, config = self.path("t.csv"), self.write("own.toml", """
+[data]
+source = "csv"
+train = "t.csv"
+label = "label"
+[model]
+width = 4
+hidden = 16
+depth = 1
+[gate]
+unit = "group"
+target_active = 0.2
+[train]
+epochs = 3
+batch = 64
+""")
+        self.run_program("data", "make", "planted-table", "--rows", "600", "--out", table)
+        words = ("crossval", config, "--out", self.path("study"), "--folds", "3", "--workers", "2", "--json")
+        out, _ = self.run_program(*words)
+        result = json.loads(out)
+        self.assertEqual(result["runs"], 3)
+        for name in ("nll", "accuracy", "open_units"):
+            figure = result["figures"][name]
+            self.assertEqual(len(figure["values"]), 3)
+            self.assertTrue(figure["low"] <= figure["mean"] <= figure["high"], name)
+        self.assertEqual(sum(result["inputs"]["open_in_runs"].values()), 3 * 6)
+        # Each row that is not a test row is judged once, and no test row is.
+        held_out = []
+        for file in glob.glob(self.path("study", "cells", "*", "run", "predictions", "test.csv")):
+            with open(file, newline="") as rows:
+                held_out += [int(row["row"]) for row in csv.DictReader(rows)]
+        self.assertEqual(len(held_out), len(set(held_out)))
+        self.run_program("data", "export", config, "--out", self.path("export"))
+        with open(self.path("export", "test.csv"), newline="") as rows:
+            test = {int(row["row"]) for row in csv.DictReader(rows)}
+        self.assertEqual(len(held_out), 600 - len(test))
+        self.assertFalse(test & set(held_out))
+        before = self.products("study")
+        again, _ = self.run_program(*words)
+        self.assertEqual(again, out)
+        self.assertEqual(self.products("study"), before)
+
+
+class Killed(StudyCase):
+    WORDS = ("--targets", "0.5,0.1", "--seeds", "2", "--workers", "2", "--threads", "1", "--set", "train.epochs=12", "--set", "train.batch=32")
+
+    def test_ten_kills_end_in_the_same_tables(self):
+        start = time.monotonic()
+        self.run_program("sweep", self.config, "--out", self.path("whole"), *self.WORDS)
+        whole = time.monotonic() - start
+        seed = random.randrange(1 << 30)
+        print(f"seed {seed}", file=sys.stderr)
+        chance = random.Random(seed)
+        for _ in range(10):
+            process = self.start("sweep", self.config, "--out", self.path("killed"), *self.WORDS)
+            time.sleep(chance.uniform(0.0, 0.3) * whole)
+            process.kill()
+            _, error = process.communicate()
+            self.assertIn(process.returncode, (0, -signal.SIGKILL), error.decode())
+            self.assertNotIn(b"failed", error)
+        out, error = self.run_program("sweep", self.config, "--out", self.path("killed"), *self.WORDS)
+        self.assertEqual(self.read("killed", "sweep.md"), self.read("whole", "sweep.md"))
+        self.assertEqual(self.read("killed", "sweep.json"), self.read("whole", "sweep.json"))
+        self.assertEqual(self.cells("killed"), self.cells("whole"))
+        # No worker outlived its study.
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False).stdout
+        self.assertNotIn(self.path("killed"), running)
+
+    def test_control_c(self):
+        process = self.start("sweep", self.config, "--out", self.path("study"), *self.WORDS, "--set", "train.epochs=4000")
+        for _ in range(6000):
+            if glob.glob(self.path("study", "cells", "*", "run", "metrics.jsonl")) or process.poll() is not None:
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 130, error.decode())
+        self.assertIn(b"the same command goes on", error)
+        self.assertTrue(glob.glob(self.path("study", "cells", "*", "run", "checkpoint", "state.safetensors")))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

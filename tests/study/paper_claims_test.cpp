@@ -1,0 +1,109 @@
+#include "study/paper_claims.h"
+
+#include <gtest/gtest.h>
+
+#include "study/made_products.h"
+#include "support/temporary_folder.h"
+#include "training/modalities.h"
+
+namespace l0gm {
+namespace {
+
+using testing_tools::make_product;
+using testing_tools::noisy_model;
+
+TEST(Verdicts, FollowTheInterval) {
+  EXPECT_EQ(verdict_of(0.1, 0.2), Verdict::holds);
+  EXPECT_EQ(verdict_of(-0.2, -0.1), Verdict::does_not_hold);
+  EXPECT_EQ(verdict_of(-0.1, 0.1), Verdict::cannot_be_told);
+  EXPECT_EQ(all_of({Verdict::holds, Verdict::holds}), Verdict::holds);
+  EXPECT_EQ(all_of({Verdict::holds, Verdict::cannot_be_told}), Verdict::cannot_be_told);
+  EXPECT_EQ(all_of({Verdict::cannot_be_told, Verdict::does_not_hold}), Verdict::does_not_hold);
+  EXPECT_EQ(all_of({}), Verdict::cannot_be_told);
+}
+
+// A paper's tables for a made table, their cells filled as if they had been computed.
+class ClaimsTest : public ::testing::Test {
+ protected:
+  ClaimsTest() {
+    plan_.name = "made";
+    plan_.measure = Measure::auc;
+    plan_.lambdas = {1e-4, 1e-3, 1e-2};
+    plan_.moderate = 1e-3;
+    plan_.high = 1e-2;
+    plan_.backbones = {{"MLP", {"model.name=mlp"}}};
+    options_.seeds = 2;
+  }
+  // Every line gets its noise and its share active; those that are not named stay missing.
+  std::vector<Claim> judged(const std::vector<std::string>& names,
+                            const std::map<std::string, std::pair<double, double>>& lines) {
+    options_.tables = names;
+    tables_ = paper_table_lines(runs_, plan_, options_);
+    PaperResults results;
+    for (const PaperTable& table : tables_) {
+      for (const PaperLine& line : table.lines) {
+        const auto found = lines.find(line.name);
+        if (found == lines.end()) continue;
+        for (size_t seed = 0; seed < line.cells.size(); ++seed) {
+          make_product(folder_, line.cells[seed].key, "test", noisy_model(found->second.first, seed, 1500), found->second.second,
+                       {}, Split::test);
+        }
+      }
+      results[table.id] = paper_results(table, plan_, folder_);
+    }
+    return judge_claims(results, plan_, folder_);
+  }
+  static const Claim& claim(const std::vector<Claim>& claims, const std::string& id) {
+    return *std::find_if(claims.begin(), claims.end(), [&](const Claim& c) { return c.id == id; });
+  }
+  TemporaryFolder temporary_;
+  StudyFolder folder_{temporary_.path() / "study"};
+  std::filesystem::path config_ = temporary_.write("c.toml", "[data]\nsource = \"planted-table\"\nrows = 600\n");
+  RunCells runs_{modalities(), config_, {}, folder_};
+  PaperPlan plan_;
+  PaperOptions options_;
+  std::vector<PaperTable> tables_;
+};
+
+TEST_F(ClaimsTest, PricesAndShares) {
+  const auto falling =
+      judged({"f1"}, {{"lambda 0.0001", {0.1, 0.95}}, {"lambda 0.001", {1.0, 0.5}}, {"lambda 0.01", {1.6, 0.1}}});
+  EXPECT_EQ(claim(falling, "C1").verdict, Verdict::holds) << claim(falling, "C1").why;
+  EXPECT_EQ(claim(falling, "C2").verdict, Verdict::holds) << claim(falling, "C2").why;
+  EXPECT_EQ(claim(falling, "C9").verdict, Verdict::cannot_be_told);
+  EXPECT_NE(claim(falling, "C9").why.find("was not asked for"), std::string::npos);
+}
+
+TEST_F(ClaimsTest, OneStepThatTakesAllIsNotSmooth) {
+  const auto cliff = judged({"f1"}, {{"lambda 0.0001", {0.1, 0.95}}, {"lambda 0.001", {0.1, 0.97}}, {"lambda 0.01", {3.0, 0.1}}});
+  EXPECT_EQ(claim(cliff, "C1").verdict, Verdict::does_not_hold);  // the share rose in between
+  EXPECT_EQ(claim(cliff, "C2").verdict, Verdict::does_not_hold);
+}
+
+TEST_F(ClaimsTest, ComparisonsWithALine) {
+  const auto claims =
+      judged({"ablation"},
+             {{"gate", {0.3, 0.125}}, {"dense", {0.3001, 1}}, {"static mask", {2.0, 0.125}}, {"fine", {0.01, 0.125}}});
+  EXPECT_EQ(claim(claims, "C7").verdict, Verdict::holds) << claim(claims, "C7").why;
+  EXPECT_EQ(claim(claims, "C6").verdict, Verdict::does_not_hold) << claim(claims, "C6").why;
+  EXPECT_EQ(claim(claims, "C8").verdict, Verdict::cannot_be_told) << claim(claims, "C8").why;
+  EXPECT_NE(claims_markdown(claims).find("| C7"), std::string::npos);
+  EXPECT_EQ(claims_json(claims).size(), 11U);
+}
+
+TEST_F(ClaimsTest, WhatIsMissingCannotBeTold) {
+  const auto claims = judged({"ablation", "q1"}, {{"gate", {0.3, 0.125}}});
+  for (const char* id : {"C6", "C7", "C8", "C9", "C10", "C11"})
+    EXPECT_EQ(claim(claims, id).verdict, Verdict::cannot_be_told) << id;
+}
+
+TEST_F(ClaimsTest, TablesShowThePapersFigures) {
+  plan_.block = "Tab";
+  judged({"ablation"}, {{"gate", {0.3, 0.125}}});
+  const std::string page = paper_markdown(tables_[0], paper_results(tables_[0], plan_, folder_), plan_);
+  EXPECT_NE(page.find("[0.8794]"), std::string::npos) << page;
+  EXPECT_NE(page.find("missing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace l0gm
