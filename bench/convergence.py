@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runs import ROOT, Cell, Runs, mean, table
 
-# A full graph has one step an epoch; planted-table has 24,000 / 500 = 48.
+# A full graph has one step an epoch; planted-table has 6,000 / 300 = 20.
 TASKS = {
     "planted-graph": ('[data]\nsource = "planted-graph"\nrows = 5000\n[model]\nname = "gcn"\ndepth = 2\nhidden = 64\ndropout = 0.2\ninterface_dropout = 0.2\n'
                       '[train]\nlr = 0.01\n[gate]\nattach = "input"\ntarget_active = 0.25\n', 1),

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from runs import PEERS, ROOT, Cell, Runs, mean, table
 
+STUDENT_T = {2: 12.7, 3: 4.30, 4: 3.18, 5: 2.78}  # 97.5 %, by the number of seeds
 TREES = ("lightgbm", "catboost", "xgboost", "hist-gradient-boosting")
 OURS = {"dense": ("ours, dense", {"gate.unit": "none"}), "gate": ("ours, 25 % open", {"gate.target_active": 0.25})}
 PEER_METHODS = (*TREES, "realmlp", "tabm")
@@ -101,7 +102,7 @@ def peer(runs: Runs, task: Task, method: str) -> list[dict]:
             subprocess.run([str(runs.peers), str(ROOT / "peers" / "train.py"), method, str(export(runs, task, seed)), "--out", str(folder),
                             "--seed", str(seed), "--threads", "2"], check=True, stdout=sys.stderr)
         summary = json.loads((folder / "summary.json").read_text())
-        results.append({"test": runs.l0gm("eval", str(folder)), "seconds": summary["train_seconds"], "folder": folder, "draw": 0 if task.splits == "train.seed" else seed})
+        results.append({"test": runs.l0gm("eval", str(folder)), "valid": runs.l0gm("eval", str(folder), "--split", "valid"), "seconds": summary["train_seconds"], "folder": folder, "draw": 0 if task.splits == "train.seed" else seed})
         print(f"{task.name} {method} seed {seed}: NLL {results[-1]['test']['nll']:.4f}, {summary['train_seconds']:.0f} s", file=sys.stderr)
     return results
 
@@ -118,14 +119,17 @@ def row_losses(result: dict) -> dict[str, float]:
 
 
 def paired(first: list[dict], second: list[dict]) -> tuple[float, float]:
-    """Mean difference of the NLL on the same test rows, and 1.96 standard errors of it over rows; rows are averaged over seeds that share them."""
+    """Mean difference of the NLL on the same test rows, and half of its 95 % interval: over rows (averaged over seeds that share them) and, by Student's t, over seeds."""
     differences: dict[str, list[float]] = {}
     for one, other in zip(first, second):
         ours, theirs = row_losses(one), row_losses(other)
         for row, loss in ours.items():
             differences.setdefault(f"{one['draw']} {row}", []).append(loss - theirs[row])
     means = [statistics.mean(values) for values in differences.values()]
-    return statistics.mean(means), 1.96 * statistics.stdev(means) / math.sqrt(len(means))
+    by_seed = [mean([one], "test", "nll") - mean([other], "test", "nll") for one, other in zip(first, second)]
+    of_rows = 1.96 * statistics.stdev(means) / math.sqrt(len(means))
+    of_seeds = STUDENT_T[len(by_seed)] * statistics.stdev(by_seed) / math.sqrt(len(by_seed)) if len(by_seed) > 1 else 0
+    return statistics.mean(means), math.hypot(of_rows, of_seeds)
 
 
 def entropy(result: dict) -> float:
@@ -142,7 +146,7 @@ def beside_trees(results: dict[str, dict[str, list[dict]]], methods: list[str]) 
         return
     rows = []
     for name, by_method in results.items():
-        best = min(trees, key=lambda method: mean(by_method[method], "test", "nll"))
+        best = min(trees, key=lambda method: mean(by_method[method], "valid", "nll"))
         of_label = entropy(by_method[best][0])
         row = [name, best]
         for method in own:
@@ -153,7 +157,7 @@ def beside_trees(results: dict[str, dict[str, list[dict]]], methods: list[str]) 
             ratio = mean(by_method["gate"], "test", "nll") / mean(by_method["dense"], "test", "nll") - 1
             row.append(f"{'**' if ratio > 0.01 else ''}{100 * ratio:+.1f} %{'**' if ratio > 0.01 else ''}")
         rows.append(row)
-    print("\nNLL minus that of the best tree (± 1.96 standard errors of the paired difference; share of the label's entropy). Bold: behind by more than 2 % of it and more than the interval.\n")
+    print("\nNLL minus that of the best tree (± half of the paired 95 % interval; share of the label's entropy); the best tree is that of the lowest validation NLL. Bold: behind by more than 2 % of it and more than the interval.\n")
     table(["table", "best tree", *(OURS[method][0] for method in own), *(["25 % open against dense"] if len(own) > 1 else [])], rows)
 
 

@@ -21,7 +21,7 @@ constexpr double certain_logit = 100;
 constexpr double rank_spread = 0.5;  // between the logits of the most and the least worthy open unit
 constexpr size_t tried_openings = 3, tried_closings = 8;
 constexpr int most_exchanges = 3;  // in one look
-constexpr double sure = 2;         // standard errors by which the best of many exchanges must lower the loss
+constexpr double sure = 2;         // standard errors by which an exchange must lower the loss of examples that did not choose it
 constexpr double tolerance = 1e-9;
 
 // The logit at which a gate is open with this probability, at the search's temperature.
@@ -105,10 +105,16 @@ std::vector<UnitSearch::Trial> UnitSearch::tried(const Mask& open, const std::ve
     for (const size_t unit : units) mask[unit] = mask[unit] == 0;
     const std::vector<double> changed = measured(mask, losses);
     Trial trial{units};
-    for (size_t i = 0; i < as_is.size(); ++i) trial.rise += (changed[i] - as_is[i]) / count;
+    for (size_t i = 0; i < as_is.size(); ++i) {
+      const double rise = changed[i] - as_is[i];
+      trial.rise += rise / count;
+      (i % 2 == 0 ? trial.rise_even : trial.rise_odd) +=
+          rise / (i % 2 == 0 ? std::ceil(count / 2) : std::max(1.0, std::floor(count / 2)));
+    }
+    const double odd = std::max(1.0, std::floor(count / 2));
     double squares = 0;
-    for (size_t i = 0; i < as_is.size(); ++i) squares += std::pow(changed[i] - as_is[i] - trial.rise, 2);
-    trial.error = std::sqrt(squares / std::max(1.0, count - 1) / count);
+    for (size_t i = 1; i < as_is.size(); i += 2) squares += std::pow(changed[i] - as_is[i] - trial.rise_odd, 2);
+    trial.error_odd = std::sqrt(squares / std::max(1.0, odd - 1) / odd);
     trials.push_back(std::move(trial));
   }
   std::stable_sort(trials.begin(), trials.end(),
@@ -143,7 +149,9 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
   for (size_t u = 0; u < open.size(); ++u) {
     if (open[u] == 0) openings.push_back({u});
   }
-  const std::vector<Trial> candidates = tried(open, openings, losses);
+  std::vector<Trial> candidates = tried(open, openings, losses);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Trial& a, const Trial& b) { return a.rise_even < b.rise_even; });
   const double spent = cost_of(open);
   for (size_t i = 0; i < std::min(order.size(), tried_closings); ++i) {
     const size_t from = order[i].units[0];
@@ -156,16 +164,17 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
     }
   }
   exchanges_.assign(cost_.size(), {});
+  std::map<size_t, double> nearest;  // of each open unit, the exchange that costs least
   const std::vector<Trial> trials = tried(open, pairs, losses);
   for (const Trial& trial : trials) {
     Exchange& of_unit = exchanges_[trial.units[0]];
-    if (of_unit.closed < 0 || trial.rise < of_unit.rise) {
-      of_unit = {static_cast<int64_t>(trial.units[0]), static_cast<int64_t>(trial.units[1]), trial.rise, trial.error};
-    }
+    if (const auto found = nearest.find(trial.units[0]); found != nearest.end() && found->second <= trial.rise_even) continue;
+    nearest[trial.units[0]] = trial.rise_even;
+    of_unit = {static_cast<int64_t>(trial.units[0]), static_cast<int64_t>(trial.units[1]), trial.rise_odd, trial.error_odd};
   }
   const auto best =
-      std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.rise < b.rise; });
-  if (only_measure || best == trials.end() || best->rise >= -sure * best->error) return false;
+      std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.rise_even < b.rise_even; });
+  if (only_measure || best == trials.end() || best->rise_odd >= -sure * best->error_odd) return false;
   open[best->units[0]] = 0;
   open[best->units[1]] = 1;
   return true;

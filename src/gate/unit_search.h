@@ -37,7 +37,10 @@ class UnitSearch {
   // What a change of some units does to the loss, and the standard error of that.
   struct Trial {
     std::vector<size_t> units;
-    double rise = 0, error = 0;
+    double rise = 0;       // over all examples
+    double rise_even = 0;  // over every other example: what is chosen among many by these …
+    double rise_odd = 0;   // … is confirmed by the others, which had no say in it
+    double error_odd = 0;
   };
   Mask open_units() const;  // by the logits
   double cost_of(const Mask& open) const;

@@ -214,6 +214,8 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
   std::vector<TrialResult> tried;
   if (goes_on) {
     take_tried_settings(modality, RunFolder::open(out).config(), config);
+  } else if (!config.model.init_from.empty() && RunFolder::is_run(config.model.init_from)) {
+    take_tried_settings(modality, RunFolder::open(config.model.init_from).config(), config);  // its weights want its shapes
   } else {
     tried = settle_by_trials(modality, dataset, *record, machine, stop, config);
     if (stop) return false;

@@ -71,6 +71,20 @@ TEST(Trials, ARunThatGoesOnDoesNotTryAgain) {
   EXPECT_EQ(result_of(parts), result_of(whole));
 }
 
+TEST(Trials, WhoStartsFromARunHasItsShapes) {
+  const TemporaryFolder folder;
+  const fs::path first = folder.path() / "first", second = folder.path() / "second";
+  train(board(), first);
+  train(board({"model.init_from=" + first.string(), "train.epochs=4"}), second);
+  const Modality& graphs = modality_named(modalities(), "graph");
+  const Config of_first = read_run_config(graphs, first / "config.toml"),
+               of_second = read_run_config(graphs, second / "config.toml");
+  EXPECT_EQ(of_second.model.depth, of_first.model.depth);
+  EXPECT_EQ(of_second.model.name, of_first.model.name);
+  EXPECT_EQ(of_second.graph.residual, of_first.graph.residual);
+  EXPECT_FALSE(fs::exists(second / "trials.json"));
+}
+
 TEST(Trials, StoppedMeanwhileNothingIsLeft) {
   const TemporaryFolder folder;
   Watcher watcher;

@@ -101,7 +101,7 @@ std::vector<TrialRound> GraphModality::trials(const Config& config) const {
     return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
   };
   if (!config.train.trials || predicts_links(config) || config.model.name == "mlp") return {};
-  for (const char* key : {"model.depth", "model.dropout", "graph.residual", "model.init_from"}) {
+  for (const char* key : {"model.depth", "model.dropout", "graph.residual"}) {
     if (!is_open(key)) return {};
   }
   std::vector<TrialRound> rounds = {{{"graph.residual=linear"},

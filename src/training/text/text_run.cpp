@@ -66,7 +66,7 @@ const TextDataset& TextRun::dataset() {
 TextRows TextRun::rows(Split split) {
   const TextDataset& texts = dataset();
   if (texts.data.rows(split).empty()) throw UserError(fmt::format("{} has no {} texts", texts.data.name, name_of_enum(split)));
-  return {&texts.tokens, texts.data.rows(split), texts.data.labels, {}, {}, {}};
+  return {&texts.tokens, texts.data.rows(split), texts.data.labels, {}, {}};
 }
 
 Predictions TextRun::predict(Split split) {

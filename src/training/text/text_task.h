@@ -34,7 +34,7 @@ struct TextRows {
   double drop_tokens = 0;           // share of the tokens that are left out, drawn by drop_key and row
   uint64_t drop_key = 0;
   // Changes the batch before the model reads it (perturbed texts); empty: it stays.
-  std::function<void(TextBatch& batch, std::span<const int64_t> rows)> change;
+  std::function<void(TextBatch& batch, std::span<const int64_t> rows)> change = {};
 };
 
 // The texts at some positions of `texts.rows` as one batch.
