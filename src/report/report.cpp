@@ -21,8 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int deepest = 4;                     // folders below the one that is named
-constexpr size_t most_page_bytes = 5'000'000;  // a page that is sent around
+constexpr int deepest = 4;  // folders below the one that is named
 constexpr const char* front_metrics[] = {"auc", "accuracy", "macro_f1", "nll"};
 
 struct FoundRun {
@@ -100,23 +99,27 @@ nlohmann::json several_runs(const std::vector<FoundRun>& found, const std::strin
   return {{"kind", "runs"}, {"title", title}, {"runs", runs}, {"notes", notes}, {"fronts", fronts_of(runs)}};
 }
 
-// Too many runs for one page: curves go first, then what else only the side-by-side shows.
-std::string page_that_fits(nlohmann::json& data, const PlotlyScript& plotly) {
+// Too many runs for one page: what only the side-by-side shows goes first.
+std::string page_that_fits(nlohmann::json& data, const PlotlyScript& plotly, size_t most_bytes) {
   std::string html = report_html(data, plotly);
-  for (const char* part : {"metrics", "gates", "config"}) {
-    if (html.size() <= most_page_bytes || data["kind"] == "run") break;
-    for (nlohmann::json& run : data["runs"])
-      run[part] = part == std::string_view("config") ? nlohmann::json::array() : nlohmann::json();
+  for (const std::string_view part : {"curves", "gates", "reliability", "options"}) {
+    if (html.size() <= most_bytes || data["kind"] == "run") break;
+    for (nlohmann::json& run : data["runs"]) {
+      if (part == "curves") run["metrics"] = nullptr;
+      if (part == "gates") run["gates"] = nullptr;
+      if (part == "options") run["config"] = nlohmann::json::array();
+      for (nlohmann::json& figures : run["evaluations"]) {
+        if (part == "reliability") figures.erase("reliability_shown");
+      }
+    }
     data["notes"].push_back(
-        {{"text", fmt::format("{} runs are many: what is side by side below goes without {}.", data["runs"].size(),
-                              part == std::string_view("metrics") ? "curves"
-                              : part == std::string_view("gates") ? "gates"
-                                                                  : "options")},
+        {{"text", fmt::format("{} runs are many: what is side by side below goes without {}.", data["runs"].size(), part)},
          {"command", ""}});
     html = report_html(data, plotly);
   }
-  if (html.size() > most_page_bytes)
+  if (html.size() > most_bytes) {
     log_warning(fmt::format("the page has {:.1f} MB; fewer runs make it smaller", 1e-6 * static_cast<double>(html.size())));
+  }
   return html;
 }
 
@@ -153,7 +156,7 @@ Report make_report(const std::vector<fs::path>& paths, const ReportOptions& opti
   nlohmann::json data = report_data(paths, options);
   const PlotlyScript plotly = find_plotly(options.plotly);
   data["plots"] = plotly.packed.empty() ? plotly.why : fmt::format("Figures by plotly.js {} (MIT licence).", plotly.version);
-  return {page_that_fits(data, plotly), data["runs"].size(),
+  return {page_that_fits(data, plotly, options.most_bytes), data["runs"].size(),
           plotly.packed.empty() ? "plain drawings" : "plotly.js " + plotly.version};
 }
 

@@ -15,6 +15,7 @@ struct ReportOptions {
   std::set<std::string> path_keys;  // options of a configuration that are paths
   bool with_paths = false;          // else no path of the machine is in the page
   std::string plotly;               // a plotly.min.js; "": where it is known to lie; "none": plain drawings
+  size_t most_bytes = 5'000'000;    // of the page: of many runs less is told, and the page says what is left out
 };
 
 struct Report {

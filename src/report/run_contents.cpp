@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/files.h"
 #include "metrics/share_interval.h"
@@ -41,6 +42,54 @@ nlohmann::json bins_of(const Nullable<std::vector<ReliabilityBin>>& bins) {
   return result;
 }
 
+// What the page of several runs shows of each.
+constexpr const char* brief_keys[] = {"rows",
+                                      "classes",
+                                      "class_names",
+                                      "nouns",
+                                      "dataset",
+                                      "accuracy",
+                                      "auc",
+                                      "macro_f1",
+                                      "nll",
+                                      "nll_scaled",
+                                      "ece",
+                                      "ece_floor",
+                                      "ece_scaled",
+                                      "ece_binary",
+                                      "ece_binary_floor",
+                                      "ece_binary_scaled",
+                                      "units",
+                                      "open_units",
+                                      "units_are",
+                                      "active_fraction",
+                                      "projected_units",
+                                      "converged",
+                                      "parameters",
+                                      "test_rule",
+                                      "rob_mu",
+                                      "conditions",
+                                      "reliability_shown"};
+
+nlohmann::json brief_evaluation(const nlohmann::json& json) {
+  nlohmann::json kept = nlohmann::json::object();
+  for (const char* key : brief_keys) {
+    if (json.contains(key)) kept[key] = json[key];
+  }
+  return kept;
+}
+
+// As many digits as a figure can show: pages of many runs stay small.
+void round_numbers(nlohmann::json& json) {
+  if (json.is_number_float()) {
+    const double value = json.get<double>();
+    const double scale = value == 0 ? 1 : std::pow(10, 6 - std::ceil(std::log10(std::abs(value))));
+    if (std::isfinite(value) && std::isfinite(scale)) json = std::round(value * scale) / scale;
+  } else if (json.is_structured()) {
+    for (nlohmann::json& item : json) round_numbers(item);
+  }
+}
+
 // The figures of a split without what no page shows.
 nlohmann::json shown_evaluation(Evaluation evaluation, const ContentsOptions& options) {
   const MetricsSummary& s = evaluation.summary;
@@ -57,8 +106,8 @@ nlohmann::json shown_evaluation(Evaluation evaluation, const ContentsOptions& op
     json.erase(key);
   }
   json["reliability_shown"] = bins;
-  if (s.classes > most_confused_classes || options.brief) json.erase("confusion");
-  return json;
+  if (s.classes > most_confused_classes) json.erase("confusion");
+  return options.brief ? brief_evaluation(json) : json;
 }
 
 class Contents {
@@ -201,6 +250,7 @@ class Contents {
 
 nlohmann::json run_contents(const fs::path& run, const std::string& shown, const ContentsOptions& options) {
   nlohmann::json contents = Contents(run, shown, options).collect();
+  if (options.brief) round_numbers(contents);
   const std::string dataset = contents.value("dataset", ""), modality = contents.value("modality", "");
   contents["group"] = modality.empty() ? dataset : fmt::format("{} ({})", dataset, modality);
   return contents;

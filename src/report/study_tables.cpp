@@ -47,16 +47,16 @@ bool is_rule(std::string_view line) { return line.find('-') != line.npos && line
 nlohmann::json markdown_parts(std::string_view text) {
   nlohmann::json parts = nlohmann::json::array();
   std::istringstream lines{std::string(text)};
-  std::string paragraph;
+  std::string prose;
   bool in_table = false;
-  const auto end_paragraph = [&] {
-    if (!paragraph.empty()) parts.push_back({{"text", paragraph}});
-    paragraph.clear();
+  const auto end_prose = [&] {
+    if (!prose.empty()) parts.push_back({{"text", prose}});
+    prose.clear();
   };
   for (std::string line; std::getline(lines, line);) {
     const std::string_view trimmed = trim(line);
     const bool of_table = trimmed.starts_with('|');
-    if (of_table || trimmed.empty() || trimmed.starts_with('#')) end_paragraph();
+    if (of_table || trimmed.empty() || trimmed.starts_with('#')) end_prose();
     if (of_table && !in_table) {
       parts.push_back({{"head", cells_of(trimmed)}, {"rows", nlohmann::json::array()}});
     } else if (of_table && !is_rule(trimmed)) {
@@ -64,11 +64,11 @@ nlohmann::json markdown_parts(std::string_view text) {
     } else if (trimmed.starts_with('#')) {
       parts.push_back({{"heading", plain(trimmed.substr(std::min(trimmed.size(), trimmed.find_first_not_of('#'))))}});
     } else if (!of_table && !trimmed.empty()) {
-      paragraph += (paragraph.empty() ? "" : " ") + plain(trimmed);
+      prose += (prose.empty() ? "" : " ") + plain(trimmed);
     }
     in_table = of_table;
   }
-  end_paragraph();
+  end_prose();
   return parts;
 }
 

@@ -10,7 +10,7 @@ namespace l0gm {
 // the folder is no study.
 nlohmann::json study_tables(const std::filesystem::path& folder);
 
-// Headings, paragraphs and tables of a Markdown text: [{heading} | {text} | {head, rows}]. Emphasis is dropped, all else is text.
+// Headings, prose and tables of a Markdown text: [{heading} | {text} | {head, rows}]. Emphasis is dropped, all else is text.
 nlohmann::json markdown_parts(std::string_view text);
 
 }  // namespace l0gm

@@ -2,10 +2,12 @@
 """Report pages from outside: report_cli.py PROGRAM [TestClass …]. Standard library only; a browser looks at them in tests/report."""
 import json
 import os
+import pty
 import re
+import subprocess
 import unittest
 
-from program import CliCase
+from program import PROGRAM, CliCase
 
 
 def data_of(page):
@@ -47,8 +49,32 @@ class Reports(CliCase):
         result, page = self.report(self.path("runs"), "--plotly", "none")
         data = data_of(page)
         self.assertEqual((result["runs"], [run["name"] for run in data["runs"]]), (2, ["dense", "gated"]))
-        self.assertEqual(sorted(data["fronts"]["valid"]["planted-table/standard/0 (table)"]["auc"])[-1:], [1], data["fronts"])
+        front = next(iter(data["fronts"]["valid"].values()))["auc"]
+        self.assertIn(1, front, "nothing reads fewer units than the gated run")
         self.assertNotIn(self.folder, page)
+
+    def test_a_sketch_of_the_front_on_a_terminal_only(self):
+        for name, target in (("a", 0.5), ("b", 0.25), ("c", 0.1)):
+            self.train(name, "--set", f"gate.target_active={target}")
+        command = ["eval", *(self.path(name) for name in "abc")]
+        self.assertEqual(len(self.run_program(*command)[0].splitlines()), 4)
+        master, slave = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *command], stdout=slave, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        os.close(slave)
+        said = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:  # how Linux says that the other side is closed
+                break
+            if not part:
+                break
+            said += part
+        os.close(master)
+        self.assertEqual(process.communicate(timeout=60)[1], b"")
+        text = said.decode()
+        self.assertIn("AUC against active fraction", text)
+        self.assertRegex(text, r"(?m)^  c c, on the front")
 
     def test_refused(self):
         self.refused("report", self.folder, "--out", self.path("p.html"), says=["no run in", "l0gm train"])

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/progress.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -63,10 +64,15 @@ std::vector<float> make_attributes(const ProductsNodes& nodes, const ProductsTre
 Graph make_products_like(double scale, uint64_t seed, const std::string& real) {
   Graph graph;
   graph.name = fmt::format("products-like/{}/{}", shortest(scale), seed);
+  Progress progress("making the graph", 4);
+  progress.update(0, "nodes");
   const ProductsNodes nodes = make_products_nodes(scale, seed, real, graph);
+  progress.update(1, "communities");
   const ProductsTree tree = make_products_tree(nodes, seed);
+  progress.update(2, "edges");
   const double share = static_cast<double>(graph.nodes) / static_cast<double>(products_nodes);
   make_products_edges(nodes, tree, std::llround(share * static_cast<double>(products_directed_edges)), seed, graph);
+  progress.update(3, "attributes");
   graph.attributes = attribute_count;
   graph.dense = make_attributes(nodes, tree, seed);
   return graph;

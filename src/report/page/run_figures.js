@@ -21,7 +21,7 @@ function curve(runs, title, about, key, name, extra = {}) {
   const form = value => extra.percent ? percent(value, 2) : short(value), most = runs.reduce((a, b) => a.run.metrics.step.length >= b.run.metrics.step.length ? a : b);
   const rows = most.run.metrics.step.map((step, at) => [grouped(step), ...runs.flatMap(({run}) => { const place = run === most.run ? at : run.metrics.step.indexOf(step);
     return [key, ...(extra.also ? [extra.also] : [])].map(which => place < 0 ? "–" : form(run.metrics[which][place])); })]);
-  return {title, about, height: 220, x: {title: "step", whole: true, range: [0, Math.max(...runs.map(({run}) => run.metrics.step.at(-1)))]}, y: {percent: extra.percent, zero: extra.zero, range: extra.range},
+  return {title, about, height: 220, x: {title: "step", whole: true, range: [0, 1.02 * Math.max(...runs.map(({run}) => run.metrics.step.at(-1)))]}, y: {percent: extra.percent, zero: extra.zero, range: extra.range},
     bands: runs.length === 1 ? phasesOf(runs[0].run) : null, series, table: {head: ["step", ...heads], rows}};
 }
 function learningCurves(runs) {
@@ -55,49 +55,71 @@ function gateHistory(run) {
     series: [{kind: "cells", rows, gap: 0, hover: rows.map((row, bin) => row.map((_, at) => told(bin, picked[at])))}],
     table: {head: ["step", "P(open) below 10 %", "10 to 90 %", "above 90 %"], rows: picked.map(i => [grouped(steps[i]), ...[[0, 3], [3, 27], [27, 30]].map(([from, to]) => grouped(kept[i].slice(from, to).reduce((a, b) => a + b, 0)))])}};
 }
-const most_groups = 60, ordered_groups = 16;
+const most_groups = 60, ordered_groups = 16, most_bars = 40, most_in_row = 64;
 // Groups as the model has them where they are few, else by how many of their units are open.
 const sortedGroups = site => site.groups.map((group, number) => ({...group, number})).sort((a, b) => site.groups.length > ordered_groups ? b.open - a.open || b.mean - a.mean : a.number - b.number);
-// Units of a site: a row of cells for each group where groups have several, else a bar each.
+const groupTable = (noun, groups) => ({head: [noun, "open", "mean P(open)"], rows: groups.map(group => [group.name, grouped(group.open) + " of " + grouped(group.units), percent(group.mean)])});
+const shownOf = (groups, shown, all) => shown.length < all ? ` The ${shown.length} most open of ${grouped(all)} are shown.` : "";
+
+// The units of a site: groups of several units, and units that stand alone.
 function gateUnits(site, noun) {
-  const all = sortedGroups(site), groups = all.slice(0, most_groups), title = site.site === "interface" ? "P(open) of each unit" : "P(open) of each unit: " + site.site;
-  const more = all.length > groups.length ? ` The ${groups.length} most open of ${grouped(site.groups_in_all)} are shown.` : "";
-  const table = {head: [noun, "open", "mean P(open)"], rows: all.map(group => [group.name, grouped(group.open) + " of " + grouped(group.units), percent(group.mean)])};
-  const single = groups.every(group => group.units === 1), y = {names: groups.map(group => group.name), down: true};
-  if (single || !site.probability) {
-    return {title, about: (single ? "Open ones are blue." : "Too many units to show each: the share of each group's units that is open.") + more, height: Math.max(120, 21 * groups.length + 46), x: {percent: true, range: [0, 1.02], title: single ? "P(open)" : "open units"}, y,
-      series: [{kind: "bars", across: true, ink: "first", inks: groups.map(group => group.open ? "first" : "quiet"), place: groups.map((_, i) => i), size: groups.map(group => single ? group.mean : group.open / group.units), hover: groups.map(group => `${group.name}\n${grouped(group.open)} of ${grouped(group.units)} open\nmean P(open) ${percent(group.mean)}`)}], table};
-  }
-  const rowOf = new Map(groups.map((group, row) => [group.number, row])), cells = groups.map(() => []), hover = groups.map(() => []);
-  site.group_of.forEach((number, unit) => {
-    const row = rowOf.get(number);
-    if (row === undefined) return;
-    cells[row].push(site.probability[unit]);
-    hover[row].push(`${site.names[unit]}\nP(open) ${percent(site.probability[unit])}, ${site.open[unit] ? "open" : "closed"}`);
-  });
-  const wide = Math.max(...cells.map(row => row.length));
-  cells.forEach((row, i) => { while (row.length < wide) { row.push(null); hover[i].push(""); } });
-  return {title, about: "A row for each group, a cell for each of its units; the bluer, the more probably open." + more, height: Math.max(110, (groups.length > 30 ? 16 : 21) * groups.length + 46), x: {title: "unit of the group", names: Array.from({length: wide}, (_, i) => String(i + 1))}, y, series: [{kind: "cells", rows: cells, hover}], table};
+  const title = site.site === "interface" ? "P(open) of each unit" : "P(open) of each unit: " + site.site, groups = sortedGroups(site);
+  if (!site.probability) return [groupShares(site, title, noun, groups)];
+  const several = groups.filter(group => group.units > 1), alone = groups.filter(group => group.units === 1);
+  const result = [];
+  if (several.length) result.push(groupCells(site, title, noun, several));
+  if (alone.length) result.push(singleUnits(site, several.length ? "Units that stand alone" : title, noun, alone));
+  return result;
+}
+const unitsOf = (site, number) => site.group_of.flatMap((of, unit) => of === number ? [unit] : []);
+const unitHover = (site, unit) => `${site.names[unit]}\nP(open) ${percent(site.probability[unit])}, ${site.open[unit] ? "open" : "closed"}`;
+
+// Too many units to show each.
+function groupShares(site, title, noun, all) {
+  const groups = all.slice(0, most_groups);
+  return {title, about: "Too many units to show each: the share of each group's units that is open." + shownOf(all, groups, site.groups_in_all), height: Math.max(120, 21 * groups.length + 46), x: {percent: true, range: [0, 1.02], title: "open units"}, y: {names: groups.map(group => group.name), down: true}, table: groupTable(noun, all),
+    series: [{kind: "bars", across: true, ink: "first", place: groups.map((_, i) => i), size: groups.map(group => group.open / group.units), hover: groups.map(group => `${group.name}\n${grouped(group.open)} of ${grouped(group.units)} open\nmean P(open) ${percent(group.mean)}`)}]};
+}
+// A row for each group, a cell for each of its units.
+function groupCells(site, title, noun, all) {
+  const groups = all.slice(0, most_groups), units = groups.map(group => unitsOf(site, group.number)), wide = Math.max(...units.map(row => row.length)), table = groupTable(noun, all);
+  if (all.length === 1 && wide > most_in_row) return {title, about: "A cell for each unit, in rows; the bluer, the more probably open.", table, ...cellRows(site, units[0])};
+  const filled = value => units.map(row => Array.from({length: wide}, (_, i) => i < row.length ? value(row[i]) : null));
+  return {title, about: "A row for each group, a cell for each of its units; the bluer, the more probably open." + shownOf(all, groups, all.length), height: Math.max(110, (groups.length > 30 ? 16 : 21) * groups.length + 46), x: {title: "unit of the group", names: Array.from({length: wide}, (_, i) => String(i + 1))}, y: {names: groups.map(group => group.name), down: true}, table,
+    series: [{kind: "cells", rows: filled(unit => site.probability[unit]), hover: filled(unit => unitHover(site, unit))}]};
+}
+// A bar each where they are few, else cells in rows, the most open first.
+function singleUnits(site, title, noun, groups) {
+  const units = groups.map(group => unitsOf(site, group.number)[0]), table = groupTable(noun, groups);
+  if (groups.length > most_bars) return {title, about: `${grouped(groups.filter(group => group.open).length)} of ${grouped(groups.length)} are open; the most probably open first, row by row. Hover for the name, or see the table.`, table, ...cellRows(site, [...units].sort((a, b) => site.probability[b] - site.probability[a]))};
+  return {title, about: "Open ones are blue.", height: Math.max(120, 21 * groups.length + 46), x: {percent: true, range: [0, 1.02], title: "P(open)"}, y: {names: groups.map(group => group.name), down: true}, table,
+    series: [{kind: "bars", across: true, ink: "first", inks: groups.map(group => group.open ? "first" : "quiet"), place: units.map((_, i) => i), size: units.map(unit => site.probability[unit]), hover: units.map(unit => unitHover(site, unit))}]};
+}
+function cellRows(site, units) {
+  const starts = Array.from({length: Math.ceil(units.length / most_in_row)}, (_, row) => row * most_in_row), wide = Math.min(most_in_row, units.length);
+  const filled = value => starts.map(start => Array.from({length: wide}, (_, i) => start + i < units.length ? value(units[start + i]) : null));
+  return {height: Math.max(90, 20 * starts.length + 34), x: {names: Array.from({length: wide}, (_, i) => String(i + 1))}, y: {names: starts.map(start => `${start + 1} – ${Math.min(units.length, start + most_in_row)}`), down: true}, series: [{kind: "cells", rows: filled(unit => site.probability[unit]), hover: filled(unit => unitHover(site, unit))}]};
 }
 
+const fewest_in_bin = 5;
 function reliability(runs, split, calibratedToo) {
   const series = [{kind: "line", name: "perfect", ink: "quiet", thin: true, dashed: true, x: [0, 1], y: [0, 1], silent: true}], counts = [], table = [];
   runs.forEach(({run, name}, r) => {
     const bins = run.evaluations[split].reliability_shown;
     for (const [which, what, ink] of [["raw", "raw", inkFor(r)], ["calibrated", "calibrated", runs.length > 1 ? inkFor(r) : inkFor(1)]]) {
       if (!bins[which] || (which === "calibrated" && !calibratedToo)) continue;
-      const some = bins[which].filter(bin => bin.count > 0), offset = which === "calibrated" ? .004 : 0;
+      const all = bins[which].filter(bin => bin.count > 0), many = all.filter(bin => bin.count >= fewest_in_bin), some = many.length > 1 ? many : all, offset = which === "calibrated" ? .004 : 0;
       const hover = some.map(bin => `${name ? name + "\n" : ""}${what}: ${grouped(bin.count)} rows\nforecast ${percent(bin.confidence)}\nobserved ${percent(bin.accuracy)} (${percent(bin.interval[0])} to ${percent(bin.interval[1])})`);
       series.push({kind: "line", name: nameIn(name, runs.length > 1 && !calibratedToo ? "" : what), ink, dashed: runs.length > 1 && which === "calibrated", dots: true, x: some.map(bin => bin.confidence + offset), y: some.map(bin => bin.accuracy), error: {low: some.map(bin => bin.interval[0]), high: some.map(bin => bin.interval[1])}, hover});
       counts.push({kind: "bars", name: nameIn(name, what), ink, bins: bins[which]});
-      for (const bin of some) table.push([`${name ? name + ", " : ""}${what}: ${fixed(bin.low, 3)} to ${fixed(bin.high, 3)}`, grouped(bin.count), percent(bin.confidence), percent(bin.accuracy), percent(bin.interval[0]) + " to " + percent(bin.interval[1])]);
+      for (const bin of all) table.push([`${name ? name + ", " : ""}${what}: ${fixed(bin.low, 3)} to ${fixed(bin.high, 3)}`, grouped(bin.count), percent(bin.confidence), percent(bin.accuracy), percent(bin.interval[0]) + " to " + percent(bin.interval[1])]);
     }
   });
-  const nouns = runs[0].run.evaluations[split].nouns.rows, wide = .8 / counts.length, all = {head: ["bin", nouns, "forecast", "observed", "95 % interval"], rows: table};
+  const nouns = runs[0].run.evaluations[split].nouns.rows, wide = .8 / counts.length, listed = {head: ["bin", nouns, "forecast", "observed", "95 % interval"], rows: table};
   const bars = counts.map((count, i) => ({...count, place: count.bins.map(bin => (bin.low + bin.high) / 2 + (i - (counts.length - 1) / 2) * wide / 15), size: count.bins.map(bin => bin.count), wide: wide / 15, hover: count.bins.map(bin => `${count.name}\n${grouped(bin.count)} ${nouns}`)}));
   const binary = runs[0].run.evaluations[split].classes === 2, about = binary ? `P(“${runs[0].run.evaluations[split].class_names[1]}”) against its share` : "Confidence of the top class against its accuracy";
-  return [{title: "Reliability", about: about + ", in 15 bins; bars are 95 % intervals of the share. On the dashed line, 80 % means 80 %.", height: width => Math.min(420, Math.max(280, width * .8)), x: {title: "forecast", percent: true, range: [-.01, 1.02]}, y: {title: "observed", percent: true, range: [-.01, 1.03]}, series, table: all},
-    {title: nouns.charAt(0).toUpperCase() + nouns.slice(1) + " in each bin", about: "Where few lie, the point above says little.", height: 170, x: {title: "forecast", percent: true, range: [-.01, 1.02]}, y: {whole: true, zero: true}, series: bars, table: all}];
+  return [{title: "Reliability", about: about + ", in 15 bins; bars are 95 % intervals of the share. On the dashed line, 80 % means 80 %. Bins with fewer than 5 are in the table only.", height: width => Math.min(420, Math.max(280, width * .8)), x: {title: "forecast", percent: true, range: [-.01, 1.02]}, y: {title: "observed", percent: true, range: [-.01, 1.03]}, series, table: listed},
+    {title: nouns.charAt(0).toUpperCase() + nouns.slice(1) + " in each bin", about: "Where few lie, the point above says little.", height: 170, x: {title: "forecast", percent: true, range: [-.01, 1.02]}, y: {whole: true, zero: true}, series: bars, table: listed}];
 }
 
 function confusion(evaluation) {
@@ -135,4 +157,8 @@ function robustness(runs, split, metric) {
   return {title: metric_names[metric] + " on damaged copies", about: `Dashed: undamaged. The axis starts at ${metric === "nll" ? "0" : percent(low, 0)}.`, legend: true, height: 280, x: {names}, y: {percent: metric !== "nll", range: [low, high]}, series,
     table: {head: ["condition", ...runs.map(({name}) => name || metric_names[metric])], rows: [["undamaged", ...runs.map(({run}) => form(run.evaluations[split][metric]))], ...names.map((condition, i) => [condition, ...runs.map((_, r) => form(series[r].size[i]))])]}};
 }
-const byCondition = (a, b) => { const kinds = ["missing", "noise", "quantise", "occlude"], kind = name => kinds.findIndex(start => name.startsWith(start)); return kind(a) - kind(b) || a.localeCompare(b, "en", {numeric: true}); };
+// The kinds one after the other, each from little damage to much: of bits that are left, fewer are more.
+const byCondition = (a, b) => {
+  const kinds = ["missing", "noise", "quantise", "occlude"], kind = name => kinds.findIndex(start => name.startsWith(start)), number = name => parseFloat((name.match(/[\d.]+/) || ["0"])[0]) * (name.startsWith("quantise") ? -1 : 1);
+  return kind(a) - kind(b) || number(a) - number(b);
+};

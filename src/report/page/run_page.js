@@ -23,7 +23,7 @@ function gateSection(run, evaluation) {
   const children = [];
   if (run.gates && run.gates.length) {
     const pair = [gateHistogram([{run, name: ""}]), gateHistory(run)].filter(Boolean);
-    children.push(make("div", {className: "stack"}, make("div", {className: "pair"}, ...pair.map(figureElement)), ...run.gates.map(site => figureElement(gateUnits(site, site.noun === "units" ? "group" : site.noun)))));
+    children.push(make("div", {className: "stack"}, make("div", {className: "pair"}, ...pair.map(figureElement)), ...run.gates.flatMap(site => gateUnits(site, site.noun === "units" ? "group" : site.noun)).map(figureElement)));
   } else children.push(missing("This run does not hold the probabilities of its gates.", `l0gm eval ${run.command_name} --again`));
   return section("gates", "Gates", `Rule ${evaluation.test_rule}: ${grouped(evaluation.open_units)} of ${grouped(evaluation.units)} ${evaluation.units_are || "units"} are open. Projected units (${grouped(evaluation.projected_units)}) had to be opened or closed against their own gates to meet the budget.`, ...children);
 }

@@ -83,7 +83,7 @@ function pairParts(data) {
   const before = new Map(pair[0].run.config), after = new Map(pair[1].run.config), keys = [...new Set([...before.keys(), ...after.keys()])].filter(key => before.get(key) !== after.get(key));
   const parts = [make("p", {className: "quiet", textContent: `Judged on ${split === "test" ? "test" : "validation"} rows.${a.dataset !== b.dataset ? " They are of different data: figures do not compare." : ""}`}),
     make("div", {className: "pair"}, make("div", {}, tableOf(["figure", pair[0].run.name, pair[1].run.name, "difference"], rows)), make("div", {}, make("h3", {textContent: keys.length ? "Options that differ" : "All options are the same"}), keys.length ? tableOf(["option", pair[0].run.name, pair[1].run.name], keys.map(key => [key, before.get(key) ?? "–", after.get(key) ?? "–"]), [1, 2]) : null))];
-  const drawn = [...learningCurves(pair), reliability(pair, split, false)[0], ...(pair.every(({run}) => run.gates && run.gates.length) ? [gateHistogram(pair)] : []), ...(pair.every(({run}) => run.evaluations[split].conditions) ? [robustness(pair, split, isNumber(a.auc) ? "auc" : "accuracy")] : [])];
+  const drawn = [...learningCurves(pair), ...(pair.every(({run}) => run.evaluations[split].reliability_shown) ? [reliability(pair, split, false)[0]] : []), ...(pair.every(({run}) => run.gates && run.gates.length) ? [gateHistogram(pair)] : []), ...(pair.every(({run}) => run.evaluations[split].conditions) ? [robustness(pair, split, isNumber(a.auc) ? "auc" : "accuracy")] : [])];
   parts.push(make("div", {className: "pair"}, ...drawn.map(figureElement)));
   return [make("div", {className: "stack"}, ...parts)];
 }
