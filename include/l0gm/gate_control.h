@@ -46,13 +46,13 @@ struct ControlPlan {
   bool measures = false;           // look() will be called: units may be measured (GateOptions::worth)
 };
 
-// Turns the sparsity option (lambda, target or k) into a price for open units, step by step, and fixes the gates at the end.
-// Units of all sites compete for one target or k; each site keeps at least one unit, which is part of the number. Usage per step:
-// state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
+// Turns the sparsity option (lambda, target, speed-up or k) into a price for open units, step by step, and fixes the gates at the
+// end. Units of all sites compete for one target or k; each site keeps at least one unit, which is part of the number. Usage per
+// step: state = control.state(schedule.at(progress));  … pass …;  loss = task + control.penalty(pass);
 //                  loss.backward();  control.observe(pass);  optimiser.step();
 // and once each: start_annealing() when warm-up ends, harden() when the harden phase starts. Static masks ranked by gradient also
-// need pass.probing = control.wants_probe(state) before the model runs. Where ControlPlan::measures, before each step:
-// if (control.wants_look(state)) control.look(losses);
+// need pass.probing = control.wants_probe(state) before the model runs; those of several rounds are picked by observe(). Where
+// ControlPlan::measures, before each step: if (control.wants_look(state)) control.look(losses);
 class GateControl {
  public:
   GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan = {});
@@ -93,19 +93,23 @@ class GateControl {
   bool price_is_in_loss() const;
   int64_t late_step() const;  // of annealing, from which on a tenth is left
   void remember_late_logits();
-  double target_share() const;                       // share of the cost, with target, top-k and static masks
+  void find_target();                                    // UserError where no choice of units meets it
+  double target_share() const { return target_share_; }  // of the cost, with target, top-k and static masks
+  bool prunes_in_rounds() const;
+  void pick(const GateState& state);                 // static masks
   double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
   void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open
-  std::vector<torch::Tensor> choose(const std::vector<torch::Tensor>& ranking, const std::vector<torch::Tensor>& weight) const;
 
   GateOptions options_;
   std::vector<const GateSite*> sites_;
   ControlPlan plan_;
   double rate_;
   double total_cost_ = 0;
+  double target_share_ = 1;
   double price_ = 0;                              // mu
   double ramp_ = 0;                               // of the last step
   bool picked_ = false;                           // static: the mask has been chosen
+  int64_t rounds_ = 0;                            // static, in several rounds: those that are done
   std::vector<torch::Tensor> scores_;             // static: per site
   std::unique_ptr<GateCompetition> competition_;  // target and top-k
   std::unique_ptr<UnitSearch> search_;            // in its place where units are measured

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,15 @@ struct GateSite {
   bool at_interface = false;                      // all that the head reads passes here
   std::string noun = "units";                     // what a user calls its units: "columns"
   bool gates_are_read = true;                     // in training, besides the gated value; false spares a device writing them
+  // Units that are parts of another site's (a head of its layer): they cost nothing while that one is closed.
+  const GateSite* outer = nullptr;
+  torch::Tensor outer_unit;  // int64 [units], on the CPU: which of its units each one is a part of
+  // What a model costs beside all gated units, in the unit of the gates' costs; nothing: not known, and no speed-up can be asked
+  // for. Of several sites one says it.
+  std::optional<double> cost_besides;
+
+  // A value per unit of the outer site as a value per unit of this one.
+  torch::Tensor from_outer(const torch::Tensor& values) const;
 };
 
 // One forward pass: the state of training, the noise and the examples. It records the result of each site, so that expected cost
@@ -34,6 +44,9 @@ class GatePass {
   // (inside an encoder); undefined: the example ids.
   torch::Tensor apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index = {},
                       const torch::Tensor& ids = {});
+  // The factors of units that are no elements of a representation but parts of a model, one draw for all examples: [units].
+  // Undefined: all are open. `sizes`: what units are ranked by, [units]; asked for only where they are ranked by magnitude.
+  torch::Tensor factors(const GateSite& site, const std::function<torch::Tensor()>& sizes);
   // Dropout by the same counter-based numbers, so that a resumed run and a split batch draw the same masks.
   torch::Tensor dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids = {}) const;
   // The key of this pass's numbers at a place of dropout, for kernels that draw their own.
@@ -56,6 +69,10 @@ class GatePass {
   torch::Tensor expected_cost() const;     // over all sites, a scalar; undefined without sites
   torch::Tensor cost_fraction() const;     // the same as a share of the cost of all units
 
+  // What a part of the model adds to the loss of a step by itself, such as its distance from a teacher's states.
+  void add_loss(const torch::Tensor& loss) { further_loss_ = further_loss_.defined() ? further_loss_ + loss : loss; }
+  const torch::Tensor& further_loss() const { return further_loss_; }  // undefined: nothing
+
   bool probing = false;  // rank units by gradient (static masks)
 
  private:
@@ -64,6 +81,7 @@ class GatePass {
   int64_t step_;
   torch::Tensor example_ids_;
   std::vector<Record> records_;
+  torch::Tensor further_loss_;
 };
 
 }  // namespace l0gm

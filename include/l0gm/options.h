@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace l0gm {
@@ -38,5 +40,29 @@ template <class Enum>
 constexpr std::string_view name_of_enum(Enum value) {
   return enum_names<Enum>[static_cast<size_t>(value)];
 }
+
+// Some enumerators together; in files their names joined by "+". One alone converts to a set of itself.
+template <class Enum>
+class EnumSet {
+ public:
+  constexpr EnumSet(Enum one) : bits_(bit(one)) {}  // NOLINT(google-explicit-constructor)
+  constexpr EnumSet(std::initializer_list<Enum> some) {
+    for (const Enum one : some) bits_ |= bit(one);
+  }
+  constexpr bool has(Enum one) const { return (bits_ & bit(one)) != 0; }
+  constexpr void add(Enum one) { bits_ |= bit(one); }
+  constexpr bool operator==(const EnumSet&) const = default;
+  std::string names() const {
+    std::string joined;
+    for (size_t i = 0; i < enum_names<Enum>.size(); ++i) {
+      if (has(static_cast<Enum>(i))) joined += (joined.empty() ? "" : "+") + std::string(enum_names<Enum>[i]);
+    }
+    return joined;
+  }
+
+ private:
+  static constexpr uint64_t bit(Enum one) { return uint64_t{1} << static_cast<unsigned>(one); }
+  uint64_t bits_ = 0;
+};
 
 }  // namespace l0gm

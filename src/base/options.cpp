@@ -49,6 +49,18 @@ size_t enum_index(const OptionValue& value, const std::vector<std::string>& name
   throw Refusal{"is " + one_of(names), text != nullptr ? did_you_mean(*text, names) : ""};
 }
 
+std::vector<std::string> names_in_set(const OptionValue& value, const std::vector<std::string>& names) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value); list != nullptr && !list->empty()) return *list;
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || text->empty()) throw "is " + one_of(names) + ", or several joined by +";
+  std::vector<std::string> found;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text->find('+', begin);
+    found.emplace_back(trim(std::string_view(*text).substr(begin, end - begin)));
+  }
+  return found;
+}
+
 std::string with_article(const std::string& type) {
   return fmt::format("{}{}", type.starts_with("list") || type.starts_with("table") ? "a " : "", type);
 }

@@ -101,6 +101,15 @@ template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 
 template <class T>
+struct is_enum_set : std::false_type {};
+template <class E>
+struct is_enum_set<EnumSet<E>> : std::true_type {
+  using Enum = E;
+};
+// What names a set of enumerators, joined by "+" or as a list.
+std::vector<std::string> names_in_set(const OptionValue& value, const std::vector<std::string>& names);
+
+template <class T>
 std::vector<std::string> names_of() {
   return {enum_names<T>.begin(), enum_names<T>.end()};
 }
@@ -116,6 +125,8 @@ std::string type_name() {
     return "true or false";
   else if constexpr (std::is_enum_v<T>)
     return one_of(names_of<T>());
+  else if constexpr (is_enum_set<T>::value)
+    return one_of(names_of<typename is_enum_set<T>::Enum>()) + ", or several joined by +";
   else if constexpr (std::is_integral_v<T>)
     return "whole number";
   else if constexpr (std::is_floating_point_v<T>)
@@ -138,6 +149,8 @@ OptionValue to_value(const T& member) {
     return member ? to_value(*member) : OptionValue{};
   else if constexpr (std::is_enum_v<T>)
     return std::string(name_of_enum(member));
+  else if constexpr (is_enum_set<T>::value)
+    return member.names();
   else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
     return static_cast<int64_t>(member);
   else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
@@ -154,6 +167,13 @@ void from_value(T& member, const OptionValue& value, const Limit& limit) {
     member = inner;
   } else if constexpr (std::is_enum_v<T>) {
     member = static_cast<T>(enum_index(value, names_of<T>()));
+  } else if constexpr (is_enum_set<T>::value) {
+    using Enum = typename is_enum_set<T>::Enum;
+    T parsed{};
+    for (const std::string& name : names_in_set(value, names_of<Enum>())) {
+      parsed.add(static_cast<Enum>(enum_index(name, names_of<Enum>())));
+    }
+    member = parsed;
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!std::holds_alternative<bool>(value)) throw std::string("is true or false");
     member = std::get<bool>(value);

@@ -28,7 +28,7 @@ nlohmann::json about_gate(const Run& run, const GatePass* examples) {
   const GateFigures figures = gate_figures(sites, run.gate_state, examples);
   return {{"unit", name_of_enum(run.model->unit())},
           {"logits", name_of_enum(gate.logits)},
-          {"attach", name_of_enum(gate.attach)},
+          {"attach", gate.attach.names()},
           {"test_rule", name_of_enum(gate.test_rule)},
           {"units", figures.units},
           {"units_are", sites.size() == 1 ? sites[0]->noun : "units"},

@@ -50,6 +50,8 @@ class Encoder : public torch::nn::Module {
   // Gate sites inside the encoder, in the order in which forward() applies them; the model owns their gates and adds a site at
   // the interface if gated_at_interface() returns true. Called once, before the first pass.
   virtual std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions&) { return {}; }
+  // Whether gates can be on its heads, ffn and layers (Attach).
+  virtual bool has_structure() const { return false; }
   virtual bool gated_at_interface(const GateOptions&) const { return true; }
   // Computes only the interface dimensions `kept` (int64, ascending) from now on, if leaving the others out does not change
   // these; returns false, and keeps its width, if it does.

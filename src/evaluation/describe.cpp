@@ -178,6 +178,15 @@ std::string describe(const Evaluation& e) {
                   number(calibrated.value), s.calibrator, std::isfinite(s.temperature) ? ", T = " + number(s.temperature, 3) : "",
                   s.calibrated_by.value == name_of_enum(CalibratedBy::cross_fit) ? "; figures cross-fitted on these rows" : "");
   if (e.gates) text += describe_gates(e);
+  if (e.further.contains("speedup_by_cost")) {
+    const auto left = [&](const char* part, const char* all) {
+      return fmt::format("{} of {}", with_thousands(e.further[part].get<int64_t>()),
+                         with_thousands(e.further[all].get<int64_t>()));
+    };
+    text += fmt::format("  encoder     {} layers, {} heads, {} neurons: {:.2f} times as fast as dense by gate.cost = {}\n",
+                        left("layers", "layers_dense"), left("heads", "heads_dense"), left("neurons", "neurons_dense"),
+                        e.further["speedup_by_cost"].get<double>(), e.further["gate_cost"].get<std::string>());
+  }
   if (e.further.contains("mrr")) {
     text += fmt::format("  ranking     MRR {}   hits@1 {}   hits@10 {}   hits@50 {}  (each link against {} pairs without one)\n",
                         further_number(e, "mrr"), further_number(e, "hits_1"), further_number(e, "hits_10"),

@@ -100,30 +100,52 @@ double GateCompetition::move(const GateState& state, double wanted_share) {
   ++steps_;
   for (size_t i = 0; i < sites_.size(); ++i) {
     HardConcrete gate = sites_[i]->gate;
-    const torch::Tensor worth = benefit_[i] / (slope_[i] + gate->cost() * least_slope);
-    const torch::Tensor speed = ((worth - price_) / scale_).clamp(-1, 1);
+    const torch::Tensor speed = ((worth(i, state) - price_) / scale_).clamp(-1, 1);
     gate->logits().add_(speed, rate_).clamp_(-largest_logit, largest_logit);
     gate->logits().mutable_grad() = torch::Tensor();  // no optimiser moves them as well
   }
   return price_;
 }
 
+torch::Tensor GateCompetition::worth(size_t site, const GateState& state) const {
+  const torch::Tensor alone = benefit_[site] / (slope_[site] + sites_[site]->gate->cost() * least_slope);
+  const torch::Tensor share = share_without_parts(site, state);
+  return share.defined() ? alone * share : alone;
+}
+
+torch::Tensor GateCompetition::share_without_parts(size_t site, const GateState& state) const {
+  torch::Tensor parts;
+  for (const GateSite* inner : sites_) {
+    if (inner->outer != sites_[site]) continue;
+    const HardConcreteImpl& gate = *inner->gate;
+    if (!parts.defined()) parts = at::zeros_like(sites_[site]->gate->cost());
+    parts.index_add_(0, inner->outer_unit.to(parts.device()),
+                     gate.cost() * gate.logits().detach().gt(gate.open_logit(state.tau)));
+  }
+  if (!parts.defined()) return {};
+  const torch::Tensor& own = sites_[site]->gate->cost();
+  return own / (own + parts);
+}
+
 void GateCompetition::set_price(const GateState& state, double wanted_share) {
-  std::vector<double> worth, cost;
+  std::vector<double> worths, cost;
   double open_cost = 0;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const HardConcreteImpl& gate = *sites_[i]->gate;
-    const auto value = to_doubles(benefit_[i] / (slope_[i] + gate.cost() * least_slope));
+    const auto value = to_doubles(worth(i, state));
     const auto weight = by_count_ ? std::vector<double>(value.size(), 1.0) : to_doubles(gate.cost());
-    const auto open = to_doubles(gate.has_instance_logits() ? shares_[i] : gate.logits().gt(gate.open_logit(state.tau)));
-    for (const double w : value) worth.push_back(std::isfinite(w) ? w : 0);  // a loss that is not finite ends the run later
+    torch::Tensor is_open = gate.has_instance_logits() ? shares_[i] : gate.logits().gt(gate.open_logit(state.tau));
+    if (const GateSite* outer = sites_[i]->outer)
+      is_open = is_open * sites_[i]->from_outer(outer->gate->logits().gt(outer->gate->open_logit(state.tau)));
+    const auto open = to_doubles(is_open);
+    for (const double w : value) worths.push_back(std::isfinite(w) ? w : 0);  // a loss that is not finite ends the run later
     cost.insert(cost.end(), weight.begin(), weight.end());
     for (size_t j = 0; j < weight.size(); ++j) open_cost += weight[j] * open[j];
   }
   open_share_ = open_cost / total_cost_;
-  price_ = weighted_quantile(worth, cost, std::clamp(wanted_share - gain * (open_share_ - wanted_share), 0.0, 1.0));
-  for (double& value : worth) value = std::abs(value - price_);
-  scale_ = std::max(weighted_quantile(worth, cost, 0.5) * full_speed, 1e-20);
+  price_ = weighted_quantile(worths, cost, std::clamp(wanted_share - gain * (open_share_ - wanted_share), 0.0, 1.0));
+  for (double& value : worths) value = std::abs(value - price_);
+  scale_ = std::max(weighted_quantile(worths, cost, 0.5) * full_speed, 1e-20);
 }
 
 std::map<std::string, torch::Tensor> GateCompetition::memory() const {

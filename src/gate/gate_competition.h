@@ -11,7 +11,7 @@ namespace l0gm {
 // Moves logits towards a share of the cost that may stay open. A unit's worth is the rise of the task's loss per unit of cost if
 // its gate opened less; the price is the worth at which just the wanted share is worth it. Logits above the price rise, the
 // others fall, all at about the same speed whatever the scale of the loss, so that the number of annealing steps alone decides
-// how far they come.
+// how far they come. A unit that others are parts of (GateSite::outer) saves their costs as well.
 //   competition.follow(i, record, state);             // each step and site, with the gradients of the task and the price
 //   const double price = competition.move(state, 0.3); // 30 % of the cost may be open
 class GateCompetition {
@@ -32,6 +32,9 @@ class GateCompetition {
  private:
   int64_t steps_between_prices() const;
   void set_price(const GateState& state, double wanted_share);
+  torch::Tensor worth(size_t site, const GateState& state) const;
+  // What closing each unit saves by itself, as a share of what it saves with the open units that are parts of it.
+  torch::Tensor share_without_parts(size_t site, const GateState& state) const;
 
   std::vector<const GateSite*> sites_;
   int64_t annealing_steps_;

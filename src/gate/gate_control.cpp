@@ -10,7 +10,9 @@
 #include <numeric>
 
 #include "gate/gate_competition.h"
+#include "gate/gate_figures.h"
 #include "gate/tensor_values.h"
+#include "gate/unit_choice.h"
 #include "gate/unit_search.h"
 #include "l0gm/error.h"
 
@@ -22,8 +24,7 @@ constexpr double converged_fraction = 0.05, converged_units = 2;  // of the unit
 constexpr double travel = 30;                                     // logits: what they may move while annealing, all in all
 constexpr double slowest = 0.05, fastest = 1;                     // logits per step
 constexpr int64_t fewest_annealing_steps = 10;
-constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
-constexpr double late_share = 0.1;       // of annealing: what changes then had not settled
+constexpr double late_share = 0.1;  // of annealing: what changes then had not settled
 constexpr int64_t most_measured_units = 256, most_measured_on_request = 2048;
 constexpr double decided_logit = 4;  // of units that were measured, once they are fixed
 
@@ -48,6 +49,16 @@ torch::Tensor magnitude(const GatePass::Record& record) {
   return fine ? size / static_cast<double>(size.size(0)) : size.mean(0);
 }
 
+// Units that are kept by their place, as a rank.
+torch::Tensor rank_of_places(StaticBy by, int64_t units, double share) {
+  const torch::Tensor place = at::arange(units, torch::kFloat64);
+  if (by != StaticBy::alternate) return by == StaticBy::first ? -place : place;
+  const int64_t kept = std::max<int64_t>(1, std::llround(share * static_cast<double>(units)));
+  torch::Tensor rank = at::zeros({units}, torch::kFloat64);
+  for (int64_t i = 0; i < kept; ++i) rank[i * units / kept] = 1;
+  return rank;
+}
+
 }  // namespace
 
 // Units must be few enough, and gates such that a look at single units tells.
@@ -55,9 +66,16 @@ bool measures_units(const GateOptions& options, int64_t units) {
   const bool possible = options.logits == LogitKind::global && options.control != ControlKind::lambda &&
                         options.unit != UnitKind::none && options.pi == 0.5;
   if (options.worth != UnitWorth::measured)
-    return possible && options.worth == UnitWorth::automatic && options.unit == UnitKind::group && units <= most_measured_units;
+    return possible && options.worth == UnitWorth::automatic && options.unit == UnitKind::group && !options.on_structure() &&
+           units <= most_measured_units;
   if (!possible)
     throw UserError("gate.worth = measured needs gate.target_active or gate.k, gate.logits = global and gate.pi = 0.5");
+  if (options.attach.has(Attach::layers) && (options.attach.has(Attach::heads) || options.attach.has(Attach::ffn))) {
+    throw UserError(
+        "gate.worth = measured closes units one by one, and heads and neurons are parts of layers: gate layers alone, or leave "
+        "it "
+        "out");
+  }
   if (units > most_measured_on_request) {
     throw UserError(fmt::format("gate.worth = measured closes units one by one: at most {}, and there are {}. Leave it out.",
                                 most_measured_on_request, units));
@@ -67,24 +85,30 @@ bool measures_units(const GateOptions& options, int64_t units) {
 
 void resolve_control(GateOptions& options, bool control_named) {
   if (options.unit == UnitKind::none) return;
-  const int named = int(options.lambda.has_value()) + int(options.target_active.has_value()) + int(options.k.has_value());
-  if (named > 1) throw UserError("gate.lambda, gate.target_active and gate.k exclude each other: set one of them");
-  const ControlKind implied = options.target_active ? ControlKind::target : options.k ? ControlKind::top_k : ControlKind::lambda;
+  const int named = int(options.lambda.has_value()) + int(options.target_active.has_value()) + int(options.k.has_value()) +
+                    int(options.target_speedup.has_value());
+  if (named > 1)
+    throw UserError("gate.lambda, gate.target_active, gate.target_speedup and gate.k exclude each other: set one of them");
+  const bool target = options.target_active || options.target_speedup;
+  const ControlKind implied = target ? ControlKind::target : options.k ? ControlKind::top_k : ControlKind::lambda;
   if (control_named && named == 1 && options.control != implied) {
     throw UserError(
         fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control: it follows from the other option",
                     name_of_enum(options.control),
-                    options.lambda          ? "lambda"
-                    : options.target_active ? "target_active"
-                                            : "k"));
+                    options.lambda           ? "lambda"
+                    : options.target_active  ? "target_active"
+                    : options.target_speedup ? "target_speedup"
+                                             : "k"));
   }
   if (!control_named || named == 1) options.control = implied;
   if (options.control == ControlKind::lambda && !options.lambda) options.lambda = GateOptions::default_lambda;
-  if (options.control == ControlKind::target && !options.target_active)
-    throw UserError("gate.control = target needs gate.target_active");
+  if (options.control == ControlKind::target && !target)
+    throw UserError("gate.control = target needs gate.target_active or gate.target_speedup");
   if (options.control == ControlKind::top_k && !options.k) throw UserError("gate.control = top-k needs gate.k");
   if (options.logits == LogitKind::fixed && options.control == ControlKind::lambda) {
-    throw UserError("gate.logits = static picks a mask of a given size: set gate.target_active or gate.k, not gate.lambda");
+    throw UserError(
+        "gate.logits = static picks a mask of a given size: set gate.target_active, gate.target_speedup or gate.k, not "
+        "gate.lambda");
   }
 }
 
@@ -100,6 +124,7 @@ GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*
   if (options_.k && !sites_.empty() && *options_.k > units) {
     throw UserError(fmt::format("gate.k = {} but there are only {} units", *options_.k, units));
   }
+  find_target();
   const bool by_count = options_.control == ControlKind::top_k;
   if (plan.measures && !sites_.empty() && measures_units(options_, units)) {
     search_ = std::make_unique<UnitSearch>(sites_, target_share(), by_count);
@@ -133,11 +158,45 @@ std::string GateControl::obstacle() const {
   return "";
 }
 
-double GateControl::target_share() const {
-  if (options_.target_active) return *options_.target_active;
+// A share of units that all cost the same is rounded to whole units. Where parts of an encoder have their own costs, less than
+// the cheapest part of each kind cannot be had, and that is said before training.
+void GateControl::find_target() {
   int64_t units = 0;
-  for (const GateSite* site : sites_) units += site->gate->units();
-  return options_.k ? static_cast<double>(*options_.k) / static_cast<double>(units) : 1;
+  std::optional<double> besides;
+  for (const GateSite* site : sites_) {
+    units += site->gate->units();
+    if (site->cost_besides) besides = besides.value_or(0) + *site->cost_besides;
+  }
+  if (options_.k) target_share_ = static_cast<double>(*options_.k) / static_cast<double>(units);
+  if (options_.target_active) target_share_ = *options_.target_active;
+  if (sites_.empty()) return;
+  if (options_.target_speedup && !besides) {
+    throw UserError(
+        "gate.target_speedup needs gates on the structure of a text encoder: gate.attach = heads, ffn, layers, or several of "
+        "them");
+  }
+  if (!besides || options_.k) return;
+  const double least = least_cost_share(sites_), whole = *besides + total_cost_;
+  if (options_.target_speedup) {
+    target_share_ = (whole / *options_.target_speedup - *besides) / total_cost_;
+    if (const double each = 1 / static_cast<double>(units); least > each * static_cast<double>(sites_.size()) * (1 - 1e-6))
+      target_share_ = each * std::floor(target_share_ / each + 1e-9);  // all cost the same: rounded down, never less speed
+    if (target_share_ >= least * (1 - 1e-9)) return;
+    throw UserError(fmt::format(
+        "gate.target_speedup = {} cannot be met: with one unit of each kind left the model is {:.2f} times as fast as "
+        "the dense one, by gate.cost = {}. Ask for at most that.",
+        *options_.target_speedup, whole / (*besides + least * total_cost_), name_of_enum(options_.cost)));
+  }
+  if (target_share_ < least) {
+    throw UserError(fmt::format(
+        "gate.target_active = {} cannot be met: one unit of each kind is {:.4f} of the cost (gate.cost = {}). Ask for "
+        "at least that.",
+        target_share_, least, name_of_enum(options_.cost)));
+  }
+}
+
+bool GateControl::prunes_in_rounds() const {
+  return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && options_.static_rounds > 1;
 }
 
 double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
@@ -181,7 +240,8 @@ bool GateControl::price_is_in_loss() const {
 }
 
 bool GateControl::wants_probe(const GateState& state) const {
-  return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && state.phase == Phase::warmup;
+  if (options_.logits != LogitKind::fixed || options_.static_by != StaticBy::gradient) return false;
+  return state.phase == Phase::warmup || (state.phase == Phase::anneal && prunes_in_rounds() && rounds_ < options_.static_rounds);
 }
 
 torch::Tensor GateControl::penalty(const GatePass& pass) const {
@@ -207,13 +267,18 @@ void GateControl::observe(const GatePass& pass) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record* record = pass.record(*sites_[i]);
     if (record == nullptr) continue;  // a skipped layer
-    if (options_.logits == LogitKind::fixed && state.phase == Phase::warmup) {
+    if (options_.logits == LogitKind::fixed && (state.phase == Phase::warmup || wants_probe(state))) {
       if (wants_probe(state) && !record->probe.defined())
         throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
       const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
       scores_[i] += score.to(torch::kCPU, torch::kFloat64);
     }
     if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0);
+  }
+  if (prunes_in_rounds() && wants_probe(state) && state.phase == Phase::anneal) {
+    ++annealed_;
+    const double due = static_cast<double>(rounds_ * plan_.annealing_steps) / static_cast<double>(options_.static_rounds);
+    if (static_cast<double>(annealed_) >= due) pick(state);
   }
   if (!chooses() || sites_.empty() || state.phase != Phase::anneal) return;
   remember_late_logits();
@@ -257,65 +322,41 @@ void GateControl::remember_late_logits() {
   for (size_t i = 0; i < sites_.size(); ++i) late_logits_[i].copy_(sites_[i]->gate->logits());
 }
 
-// Opens units over all sites by falling rank (ties by order) while the sum of their weights stays within the target. The first of
-// each site comes before all others: a site without an open unit would open one beyond the target.
-std::vector<torch::Tensor> GateControl::choose(const std::vector<torch::Tensor>& ranking,
-                                               const std::vector<torch::Tensor>& weight) const {
-  std::vector<double> rank, cost;
-  std::vector<uint8_t> reserved;
-  for (size_t i = 0; i < sites_.size(); ++i) {
-    const auto r = to_doubles(ranking[i]), w = to_doubles(weight[i]);
-    rank.insert(rank.end(), r.begin(), r.end());
-    cost.insert(cost.end(), w.begin(), w.end());
-    reserved.resize(rank.size(), 0);
-    reserved[rank.size() - r.size() + static_cast<size_t>(std::max_element(r.begin(), r.end()) - r.begin())] = 1;
-  }
-  std::vector<size_t> order(rank.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return reserved[a] != reserved[b] ? reserved[a] > reserved[b] : rank[a] > rank[b];
-  });
-  const bool equal = std::all_of(cost.begin(), cost.end(), [&](double c) { return std::abs(c - cost[0]) < cost_tolerance; });
-  std::vector<uint8_t> open(rank.size(), 0);
-  if (equal || options_.k) {  // exactly round(target * units), or k
-    const auto least = static_cast<int64_t>(sites_.size());
-    const int64_t count =
-        std::max(least, options_.k ? *options_.k : static_cast<int64_t>(std::llround(target_share() * total_cost_ / cost[0])));
-    for (size_t i = 0; i < std::min<size_t>(static_cast<size_t>(count), order.size()); ++i) open[order[i]] = 1;
-  } else {
-    double spent = 0;
-    for (const size_t unit : order) {
-      if (search_ && rank[unit] <= 0 && reserved[unit] == 0)
-        continue;  // closed because of what it is worth, not for want of room
-      if (reserved[unit] == 0 && spent + cost[unit] > target_share() * total_cost_ * (1 + cost_tolerance) && spent > 0) continue;
-      spent += cost[unit];
-      open[unit] = 1;
-    }
-  }
-  std::vector<torch::Tensor> masks;
-  size_t offset = 0;
-  for (const GateSite* site : sites_) {
-    masks.push_back(at::empty({site->gate->units()}, torch::kBool));
-    for (int64_t j = 0; j < site->gate->units(); ++j) masks.back()[j] = open[offset++] != 0;
-  }
-  return masks;
-}
-
 void GateControl::start_annealing(const GateState& state) {
   if (search_) search_->start();
-  if (options_.logits != LogitKind::fixed) return;
+  if (options_.logits == LogitKind::fixed) pick(state);
+}
+
+void GateControl::pick(const GateState& state) {
+  torch::NoGradGuard no_grad;
+  ++rounds_;
+  double share = target_share();
+  if (prunes_in_rounds()) share = 1 + (share - 1) * static_cast<double>(rounds_) / static_cast<double>(options_.static_rounds);
   std::vector<torch::Tensor> ranking, weight;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const Draw draw{plan_.seed, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64)};
-    const bool random = options_.static_by == StaticBy::random;
-    ranking.push_back(random ? uniform_noise(draw, sites_[i]->gate->units(), torch::kCPU)[0] : scores_[i]);
+    const int64_t units = sites_[i]->gate->units();
+    if (options_.static_by == StaticBy::random) {
+      ranking.push_back(uniform_noise(draw, units, torch::kCPU)[0]);
+    } else if (!options_.ranks_units()) {
+      ranking.push_back(rank_of_places(options_.static_by, units, share));
+    } else if (rounds_ > 1) {  // what is closed stays closed
+      ranking.push_back(scores_[i].masked_fill(open_units(*sites_[i], state).cpu().logical_not(), -1));
+    } else {
+      ranking.push_back(scores_[i]);
+    }
     weight.push_back(sites_[i]->gate->cost());
   }
   picked_ = true;
-  const auto masks = choose(ranking, weight);
+  const UnitBudget budget{share,
+                          total_cost_,
+                          prunes_in_rounds() && rounds_ < options_.static_rounds ? std::nullopt : options_.k,
+                          {}};
+  const auto masks = choose_units(sites_, ranking, weight, budget);
   for (size_t i = 0; i < sites_.size(); ++i) {
     HardConcrete gate = sites_[i]->gate;
     gate->force(masks[i].to(gate->logits().device()), state.tau);
+    if (prunes_in_rounds()) scores_[i].zero_();
   }
 }
 
@@ -336,26 +377,29 @@ Hardening GateControl::harden(const GateState& state) {
                               : cost);
   }
   if (project) {
-    masks = choose(ranking, weight);
+    const UnitBudget budget{target_share(), total_cost_, options_.k, search_ ? std::optional(0.0) : std::nullopt};
+    masks = choose_units(sites_, ranking, weight, budget);
     result.logit_spread = at::cat(ranking).std(/*unbiased=*/false).item<double>();
     if (annealed_ > late_step()) {
-      const std::vector<torch::Tensor> earlier = choose(late_logits_, weight);
+      const std::vector<torch::Tensor> earlier = choose_units(sites_, late_logits_, weight, budget);
       for (size_t i = 0; i < sites_.size(); ++i) result.late_changes += earlier[i].ne(masks[i]).sum().item<int64_t>();
     }
   }
+  std::vector<torch::Tensor> were_open;  // asked for before any logit moves: sites depend on each other
+  for (const GateSite* site : sites_) were_open.push_back(open_units(*site, step_before).cpu());
   for (size_t i = 0; i < sites_.size(); ++i) {
     HardConcrete gate = sites_[i]->gate;
     result.units += gate->units();
     if (project) {
-      const torch::Tensor before = gate->ever_open(step_before).cpu();
+      const torch::Tensor before = were_open[i];
       if (gate->has_instance_logits()) masks[i] &= before;  // units that no example opens cost nothing and stay closed
       result.projected_units += before.ne(masks[i]).sum().item<int64_t>();
       const torch::Tensor open = masks[i].to(gate->logits().device());
       if (search_) gate->logits().copy_(open.to(gate->logits().scalar_type()) * (2 * decided_logit) - decided_logit);
       gate->force(open, state.tau);
     }
-    result.open_units += gate->ever_open(state).sum().item<int64_t>();
   }
+  for (const GateSite* site : sites_) result.open_units += open_units(*site, state).sum().item<int64_t>();
   // With few units a share of them would be less than one.
   const double allowed = std::max(converged_fraction * static_cast<double>(result.units), converged_units);
   result.converged = static_cast<double>(result.projected_units) <= allowed;
@@ -374,6 +418,10 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
     for (const auto& [name, tensor] : competition_->memory()) result["competition/" + name] = tensor;
   }
   if (search_) result["search"] = search_->memory();
+  if (prunes_in_rounds()) {
+    result["rounds"] = at::full({1}, rounds_, torch::kInt64);
+    result["annealed"] = at::full({1}, annealed_, torch::kInt64);
+  }
   if (chooses()) {
     result["annealed"] = at::full({1}, annealed_, torch::kInt64);
     for (size_t i = 0; i < sites_.size(); ++i) result[sites_[i]->name + "/late_logits"] = late_logits_[i].clone();
@@ -397,6 +445,10 @@ void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
     competition_->restore(own);
   }
   if (search_) search_->restore(memory.at("search"));
+  if (prunes_in_rounds()) {
+    rounds_ = memory.at("rounds").item<int64_t>();
+    annealed_ = memory.at("annealed").item<int64_t>();
+  }
   if (chooses()) {
     annealed_ = memory.at("annealed").item<int64_t>();
     for (size_t i = 0; i < sites_.size(); ++i) late_logits_[i] = memory.at(sites_[i]->name + "/late_logits").clone();

@@ -6,6 +6,11 @@
 
 namespace l0gm {
 
+torch::Tensor open_units(const GateSite& site, const GateState& state) {
+  const torch::Tensor open = site.gate->ever_open(state);
+  return site.outer == nullptr ? open : open & site.from_outer(site.outer->gate->ever_open(state));
+}
+
 GateFigures gate_figures(const std::vector<const GateSite*>& sites, const GateState& state, const GatePass* examples) {
   torch::NoGradGuard no_grad;
   GateFigures figures;
@@ -20,9 +25,10 @@ GateFigures gate_figures(const std::vector<const GateSite*>& sites, const GateSt
       share = gated.logits.gt(gate.open_logit(state.tau)).to(torch::kFloat64).mean(0);
       probability = gated.open_probability.to(torch::kFloat64).mean(0);
     }
+    if (sites[i]->outer != nullptr) share = share * sites[i]->from_outer(sites[i]->outer->gate->test_values(state).gt(0));
     const torch::Tensor price = gate.cost().to(torch::kFloat64);
     figures.units += gate.units();
-    figures.ever_open_units += gate.ever_open(state).sum().item<int64_t>();
+    figures.ever_open_units += open_units(*sites[i], state).sum().item<int64_t>();
     open += share.sum().item<double>();
     cost += price.sum().item<double>();
     open_cost += at::dot(share, price).item<double>();

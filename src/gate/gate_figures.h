@@ -17,6 +17,9 @@ struct GateFigures {
   double undecided_fraction = 0;        // share of units with P(open) in (0.1, 0.9): a trained gate has few
 };
 
+// Which units some example may open, by the test rule: those inside a closed unit are closed as well.
+torch::Tensor open_units(const GateSite& site, const GateState& state);  // bool [units]
+
 // From the sites alone; for instance logits give a pass over some examples, whose gates are counted.
 GateFigures gate_figures(const std::vector<const GateSite*>& sites, const GateState& state, const GatePass* examples = nullptr);
 

@@ -21,6 +21,10 @@ int64_t site_number(const std::string& name) {
 
 }  // namespace
 
+torch::Tensor GateSite::from_outer(const torch::Tensor& values) const {
+  return values.index_select(0, outer_unit.to(values.device()));
+}
+
 GatePass::GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids)
     : state_(state), seed_(seed), step_(step), example_ids_(std::move(example_ids)) {}
 
@@ -38,6 +42,15 @@ torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, cons
   torch::Tensor value = gated.value;
   records_.push_back({&site, std::move(gated), r.detach(), probe, units});
   return value;
+}
+
+torch::Tensor GatePass::factors(const GateSite& site, const std::function<torch::Tensor()>& sizes) {
+  HardConcrete gate = site.gate;
+  const GateOptions& options = gate->options();
+  const bool by_size = options.logits == LogitKind::fixed && options.static_by == StaticBy::magnitude;
+  const torch::Tensor value = apply(site, at::ones({1, gate->units()}, gate->logits().options().requires_grad(false)));
+  if (by_size && state_.phase == Phase::warmup) records_.back().representation = sizes().detach().unsqueeze(0);
+  return state_.phase == Phase::warmup && !probing ? torch::Tensor() : value.reshape({gate->units()});
 }
 
 const GatePass::Record* GatePass::record(const GateSite& site) const {
@@ -64,7 +77,12 @@ uint64_t GatePass::dropout_key(int64_t place) const { return key_of({seed_, step
 torch::Tensor GatePass::expected_cost() const {
   torch::Tensor total;
   for (const Record& record : records_) {
-    total = total.defined() ? total + record.gated.expected_open : record.gated.expected_open;
+    torch::Tensor expected = record.gated.expected_open;
+    if (const Record* outer = record.site->outer != nullptr ? this->record(*record.site->outer) : nullptr) {
+      const torch::Tensor both = record.gated.open_probability * record.site->from_outer(outer->gated.open_probability);
+      expected = at::dot(both, record.site->gate->cost());
+    }
+    total = total.defined() ? total + expected : expected;
   }
   return total;
 }

@@ -1,24 +1,45 @@
 #include "model/model.h"
 
 #include <ATen/Functions.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+
+#include "l0gm/error.h"
 
 namespace l0gm {
 
 namespace {
 constexpr int64_t interface_place = 0;  // of dropout; heads count from 1
+
+void require_structure(const GateOptions& gate, const Encoder& encoder) {
+  if (gate.attach.has(Attach::input) && gate.attach != Attach::input)
+    throw UserError(fmt::format("gate.attach = {}: a gate on the input goes with no other", gate.attach.names()));
+  if (gate.on_structure() && !encoder.has_structure()) {
+    throw UserError(
+        fmt::format("gate.attach = {}: heads, ffn and layers are parts of a text encoder; here the gate sits at the "
+                    "interface or on the input",
+                    gate.attach.names()));
+  }
+  const bool priced_by_parts = gate.cost == UnitCost::flops || gate.cost == UnitCost::latency;
+  if (priced_by_parts && !gate.on_structure()) {
+    throw UserError(fmt::format("gate.cost = {} is what heads, ffn and layers of a text encoder cost; found gate.attach = {}",
+                                name_of_enum(gate.cost), gate.attach.names()));
+  }
 }
+
+}  // namespace
 
 Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, double interface_dropout, const GateOptions& gate)
     : encoder_(std::move(encoder)),
       head_(std::move(head)),
       interface_dropout_(interface_dropout),
       unit_(gate.unit),
-      attach_(gate.attach) {
+      attach_(gate.attach.has(Attach::input) ? Attach::input : Attach::interface) {
   register_module("encoder", encoder_);
   register_module("head", head_);
   if (unit_ == UnitKind::none) return;
+  require_structure(gate, *encoder_);
   inner_sites_ = encoder_->make_sites(gate);
   for (const auto& site : inner_sites_) register_module("gate_" + site->name, site->gate.ptr());
   if (!encoder_->gated_at_interface(gate)) return;

@@ -19,8 +19,12 @@ std::shared_ptr<Model> make_text_model(const TransformerConfig& config, const Te
   auto text_encoder = std::make_shared<TextEncoder>(std::move(transformer), encoder);
   const std::vector<int64_t> classes = facts.balanced ? std::vector<int64_t>(facts.class_rows.size(), 1) : facts.class_rows;
   auto head = std::make_shared<SumHead>(classes, options.members);
-  head->add("linear", std::make_shared<DeepHead>(text_encoder->width(), 0, 0, outputs_for(static_cast<int64_t>(classes.size())),
-                                                 options.members, 0));
+  const int64_t outputs = outputs_for(static_cast<int64_t>(classes.size()));
+  head->add("linear", std::make_shared<DeepHead>(text_encoder->width(), 0, 0, outputs, options.members, 0));
+  if (gate.unit != UnitKind::none && gate.on_structure()) {
+    text_encoder->set_part_costs(
+        part_costs(config, {encoder.pooling, outputs * options.members}, facts.lengths, gate.cost, facts.times));
+  }
   return std::make_shared<Model>(text_encoder, head, options.interface_dropout, gate);
 }
 

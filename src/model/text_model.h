@@ -21,6 +21,8 @@ std::vector<std::string> text_model_names();  // transformer: from scratch; pret
 struct TextFacts {
   std::vector<int64_t> class_rows;  // training texts of each class
   bool balanced = false;            // classes weigh the same in the loss: logits start at equal odds, else at the base rate
+  TextLengths lengths;              // of training texts; gates on the structure only
+  std::optional<PartTimes> times;   // the same, where gate.cost = latency
 };
 
 // All weights drawn from `seed`. `config` is what the run's record keeps, with encoder.layers and dropout already applied

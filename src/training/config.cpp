@@ -14,17 +14,19 @@ namespace l0gm {
 
 namespace {
 
-// The command line has the last word: naming one of the three ways to set the sparsity there drops what the file named.
+// The command line has the last word: naming one of the ways to set the sparsity there drops what the file named.
 bool drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& assignments) {
   const auto assigned = [&](std::string_view key) {
     return std::any_of(assignments.begin(), assignments.end(),
                        [&](const std::string& assignment) { return trim(assignment.substr(0, assignment.find('='))) == key; });
   };
-  const bool lambda = assigned("gate.lambda"), target = assigned("gate.target_active"), k = assigned("gate.k");
-  if (!lambda && !target && !k) return false;
+  const bool lambda = assigned("gate.lambda"), target = assigned("gate.target_active"), k = assigned("gate.k"),
+             speedup = assigned("gate.target_speedup");
+  if (!lambda && !target && !k && !speedup) return false;
   if (!lambda) gate.lambda.reset();
   if (!target) gate.target_active.reset();
   if (!k) gate.k.reset();
+  if (!speedup) gate.target_speedup.reset();
   return true;
 }
 
@@ -110,8 +112,7 @@ Config read(const Modalities& modalities, const std::filesystem::path& path, con
     if (condition.refused) throw UserError(fmt::format("{} has no effect unless {}: remove it", key, needed_for(condition)));
   }
   if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
-  const bool ranked = config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random;
-  if (ranked && config.gate.unit != UnitKind::none &&
+  if (config.gate.ranks_units() && config.gate.unit != UnitKind::none &&
       (config.schedule.kind == ScheduleKind::none || config.schedule.warmup <= 0)) {
     throw UserError(
         "gate.logits = static ranks the units during warm-up: it needs schedule.kind = anneal and schedule.warmup above 0");

@@ -78,6 +78,9 @@ class Modality {
   virtual std::shared_ptr<Dataset> load(const Config& config) const = 0;
   virtual std::unique_ptr<Record> fit(Dataset& dataset, const Config& config) const = 0;  // training rows only
   virtual std::unique_ptr<Record> read_record(const nlohmann::json& json) const = 0;      // UserError when it is damaged
+  // What only the machine can tell and training depends on, such as the time that parts of an encoder take, into the record.
+  // `stored`: the record of the run that is resumed, whose word stands; nullptr: a new run.
+  virtual void measure(Record&, const Dataset&, const Config&, const Machine&, const Record* /*stored*/) const {}
   virtual std::shared_ptr<Model> make_model(const Record& record, const Config& config, uint64_t seed) const = 0;
   // Weights that training starts from, where they are not drawn: a pretrained encoder.
   virtual void start(Model&, const Config&) const {}

@@ -27,12 +27,19 @@ struct DistillOptions {
   std::string from;
   double weight = 0.5;
   double temperature = 1;
+  double hidden_weight = 0;
 
   template <class Visitor>
   void visit(Visitor& v) {
     v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none").path();
     v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1)).refused_unless("distill.from is set");
     v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0))
+        .refused_unless("distill.from is set");
+    v("hidden_weight", hidden_weight,
+      "texts: the interface, which is the state after the last layer, is to come near the teacher's as well: what the squared "
+      "distance adds to the loss, as a share of the variance of the teacher's",
+      at_least(0))
+        .read_by("modality = text")
         .refused_unless("distill.from is set");
   }
 };

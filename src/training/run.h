@@ -35,6 +35,9 @@ class Run {
   virtual PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) = 0;
   // Rows of another file that has the label, too; none: runs of this kind read no such file.
   virtual std::optional<Predictions> predict_file(const std::filesystem::path&) { return std::nullopt; }
+  // What the encoder says of a split's rows, in their order, before any gate: [rows, width]; undefined: runs of this kind do not
+  // tell.
+  virtual torch::Tensor interface_of(Split) { return {}; }
   virtual bool keeps_perturbed_files() const { return false; }  // whether perturbed copies are files
   virtual GateReport gates(Split split) = 0;
   virtual std::optional<InputReport> inputs(Split split) = 0;  // which inputs are still read; none: not known

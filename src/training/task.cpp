@@ -29,6 +29,10 @@ void Task::set_soft_targets(const Predictions&) {
   throw UserError("distill.from: this kind of task does not learn from another model so far; remove it");
 }
 
+void Task::set_hidden_targets(const torch::Tensor&, double) {
+  throw UserError("distill.hidden_weight: this kind of task does not learn states; remove it");
+}
+
 torch::Tensor step_loss(const torch::Tensor& losses, const Batch& batch) {
   return batch.weights.defined() ? (losses * batch.weights).sum() : losses.mean();
 }

@@ -30,6 +30,8 @@ class Task {
   virtual int64_t class_count() const = 0;
   // Probabilities of another model over the training rows, in their order, to be learned beside the labels.
   virtual void set_soft_targets(const Predictions& predictions);
+  // The interface of another model over the training rows, [rows, width], which that of this model is to come near.
+  virtual void set_hidden_targets(const torch::Tensor& states, double weight);
 
   double label_smoothing = 0;
   torch::Tensor class_weights;      // [classes], or undefined

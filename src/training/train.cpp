@@ -76,6 +76,13 @@ void require_same_data(const nlohmann::json& stored, const Record& given, const 
   }
 }
 
+// Of a run that is resumed; nullptr: there is none.
+std::unique_ptr<Record> stored_record(const Modality& modality, const std::filesystem::path& out, bool resume) {
+  if (!resume || !RunFolder::is_run(out)) return nullptr;
+  const RunFolder folder = RunFolder::open(out);
+  return folder.started() ? modality.read_record(folder.read_json(folder.schema())) : nullptr;
+}
+
 // A new folder with configuration and record in it, locked; or, with `resume`, the one that is there, of the same configuration
 // and data.
 RunFolder open_folder(const Modality& modality, const Config& config, const std::filesystem::path& out, bool resume,
@@ -99,10 +106,15 @@ RunFolder open_folder(const Modality& modality, const Config& config, const std:
   return folder;
 }
 
-// What another run says of our training rows. It must have been trained on these very rows: another split's model would have seen
-// our validation rows.
-Predictions soft_labels(const Modalities& modalities, const DistillOptions& options, const std::shared_ptr<Dataset>& dataset,
-                        const Record& record, const Machine& machine) {
+// What another run says of our training rows.
+struct Lesson {
+  Predictions soft;
+  torch::Tensor states;  // undefined: not asked for
+};
+
+// It must have been trained on these very rows: another split's model would have seen our validation rows.
+Lesson ask_teacher(const Modalities& modalities, const DistillOptions& options, const std::shared_ptr<Dataset>& dataset,
+                   const Record& record, const Machine& machine) {
   const std::unique_ptr<Run> teacher = open_run(modalities, options.from, machine);
   const Record& its = teacher->record();
   if (its.dataset == record.dataset) require_unchanged(teacher->folder, its.files, record.files);
@@ -115,9 +127,12 @@ Predictions soft_labels(const Modalities& modalities, const DistillOptions& opti
                                 its.label(), its.class_names().size(), record.label(), record.class_names().size()));
   }
   teacher->share(dataset);
-  Predictions predictions = teacher->predict(Split::train);
-  log_info(fmt::format("soft labels of {} rows from {}", with_thousands(predictions.size()), options.from));
-  return predictions;
+  Lesson lesson{teacher->predict(Split::train), {}};
+  log_info(fmt::format("soft labels of {} rows from {}", with_thousands(lesson.soft.size()), options.from));
+  if (options.hidden_weight <= 0) return lesson;
+  lesson.states = teacher->interface_of(Split::train);
+  if (!lesson.states.defined()) throw UserError("distill.hidden_weight is for texts: a run of this kind tells no states");
+  return lesson;
 }
 
 // Weights of another run as a start: all but the gates must fit; gates are taken over where they fit.
@@ -220,10 +235,11 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
     tried = settle_by_trials(modality, dataset, *record, machine, stop, config);
     if (stop) return false;
   }
-  Predictions soft;
+  modality.measure(*record, *dataset, config, machine, stored_record(modality, out, resume).get());
+  Lesson lesson;
   if (!config.distill.from.empty()) {
     try {
-      soft = soft_labels(modalities, config.distill, dataset, *record, machine);
+      lesson = ask_teacher(modalities, config.distill, dataset, *record, machine);
     } catch (const UserError& error) {
       throw UserError(fmt::format("distill.from = {}: {}", config.distill.from, error.what()));
     }
@@ -247,10 +263,19 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
   task->label_smoothing = config.train.label_smoothing;
   const torch::Tensor class_weights = weights_of_classes(config.train, record->class_names(), record->rows_of_classes());
   if (class_weights.defined()) task->class_weights = class_weights.to(machine.device, dtype);
-  if (soft.size() > 0) {
-    task->set_soft_targets(soft);
+  if (lesson.soft.size() > 0) {
+    task->set_soft_targets(lesson.soft);
     task->distill_weight = config.distill.weight;
     task->distill_temperature = config.distill.temperature;
+  }
+  if (lesson.states.defined()) {
+    if (lesson.states.size(1) != model->encoder().width()) {
+      throw UserError(
+          fmt::format("distill.from = {}: its interface has {} dimensions and this model's {}: without "
+                      "distill.hidden_weight both may differ",
+                      config.distill.from, lesson.states.size(1), model->encoder().width()));
+    }
+    task->set_hidden_targets(lesson.states, config.distill.hidden_weight);
   }
   RunFolder folder = open_folder(modality, config, out, resume, *record, machine);
   if (folder.finished()) {

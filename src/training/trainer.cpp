@@ -72,8 +72,7 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
   }
   if (gated && config.gate.worth == UnitWorth::measured && config.schedule.kind != ScheduleKind::anneal)
     throw UserError("gate.worth = measured closes units while gates anneal: it needs schedule.kind = anneal");
-  const bool by_example = config.gate.logits == LogitKind::instance ||
-                          (config.gate.logits == LogitKind::fixed && config.gate.static_by != StaticBy::random);
+  const bool by_example = config.gate.logits == LogitKind::instance || config.gate.ranks_units();
   if (gated && config.train.accumulate > 1 && by_example) {
     throw UserError(fmt::format(
         "train.accumulate = {} goes with gate.logits = global; found {}, which looks at the examples of a step together",
@@ -227,6 +226,7 @@ std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& 
   const torch::Tensor logits = model_->forward(batch, pass);
   torch::Tensor loss = step_loss(task_.loss(logits, batch), batch);
   const torch::Tensor task_loss = loss.detach();
+  if (pass.further_loss().defined()) loss = loss + pass.further_loss();
   if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
   if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
     const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();

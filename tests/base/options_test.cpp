@@ -46,6 +46,7 @@ struct KindsOptions {
   std::optional<int64_t> limit;
   std::vector<double> numbers = {1, 2.5};
   std::vector<std::string> texts;
+  EnumSet<Shade> shades = Shade::half_dark;
   std::map<std::string, std::string> types;
   InnerOptions inner;
   template <class Visitor>
@@ -60,6 +61,7 @@ struct KindsOptions {
     v("limit", limit, "may be unset", at_least(1));
     v("numbers", numbers, "a list of numbers");
     v("texts", texts, "a list of texts");
+    v("shades", shades, "some of three");
     v("types", types, "a table of texts");
     v.section("inner", inner);
   }
@@ -444,6 +446,21 @@ TEST(Options, AnUnmetConditionIsTold) {
   options.set("kinds.count=4");
   EXPECT_EQ(unmet("reader.lanes"), "read");
   expect_parts(options.markdown(), {"how many. Read where `modality = graph`, `kinds.shade = light or dark` |"});
+}
+
+TEST(Options, SetsOfNames) {
+  Root root;
+  OptionList options = OptionList::of(root);
+  options.set("kinds.shades=light+dark");
+  EXPECT_EQ(root.kinds.shades, (EnumSet<Shade>{Shade::light, Shade::dark}));
+  EXPECT_TRUE(root.kinds.shades.has(Shade::dark) && !root.kinds.shades.has(Shade::half_dark));
+  EXPECT_EQ(options.find("kinds.shades").value(), OptionValue(std::string("light+dark")));
+  options.read_toml_text("kinds.shades = [\"half-dark\", \"light\"]\n", "run.toml");
+  EXPECT_EQ(root.kinds.shades.names(), "light+half-dark") << "in the order of the declaration";
+  options.set("kinds.shades=dark");
+  EXPECT_EQ(root.kinds.shades, Shade::dark);
+  expect_parts(refused_set("kinds.shades=light+drak"), {"kinds.shades is one of light, half-dark, dark", "light+drak"});
+  expect_parts(refused_set("kinds.shades=3"), {"kinds.shades is one of light, half-dark, dark, or several joined by +"});
 }
 
 }  // namespace

@@ -64,6 +64,17 @@ class Examples(CliCase):
         self.assertLess(result["auc"], result["bayes_auc"])
         self.assertEqual(result["open_units"], round(0.25 * result["units"]))
 
+    def test_faster_texts(self):
+        """A tenth of the texts and a quarter of the steps: what a speed-up is asked for and reported, not how well it predicts."""
+        result = self.figures(self.example("text/faster.toml"), "--set", "data.rows=1500", "--set", "train.epochs=3", "--set", "gate.target_speedup=1.3")
+        self.assertGreaterEqual(result["speedup_by_cost"], 1.299)
+        self.assertLess(result["heads"] + result["neurons"], result["heads_dense"] + result["neurons_dense"])
+        self.assertLess(result["parameters"], result["parameters_dense"])
+        compacted = json.loads(self.run_program("compact", self.path("run"), "--out", self.path("faster.l0gm"), "--json")[0])
+        self.assertEqual(compacted["structure"]["target_speedup"], 1.3)
+        with open(compacted["card"], encoding="utf-8") as card:
+            self.assertIn("asked to be 1.3 times as fast", card.read())
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

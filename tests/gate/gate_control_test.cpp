@@ -138,7 +138,7 @@ TEST(ResolveControl, ContradictionsAreRefused) {
   refused(options, true, "gate.control = top-k does not go with gate.target_active");
   options = {};
   options.logits = LogitKind::fixed;
-  refused(options, false, "set gate.target_active or gate.k");
+  refused(options, false, "set gate.target_active");
   options.lambda = 0.1;
   refused(options, false, "not gate.lambda");
 }

@@ -292,6 +292,7 @@ int main(int count, char** arguments) {
       write_reference_file(arguments[2], "version1_int8", {.layers = {4}, .pairs = true, .weights = WeightType::int8});
       write_reference_text(arguments[2], "version1_text", small_text(WeightType::float32));
       write_reference_text(arguments[2], "version1_text_int8", small_text(WeightType::int8));
+      write_reference_text(arguments[2], "version1_text_narrowed", small_narrowed_text());
       return 0;
     }
     if (count == 4) return fuzz(std::atol(arguments[1]), std::strtoull(arguments[2], nullptr, 10), arguments[3]);

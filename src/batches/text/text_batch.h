@@ -30,6 +30,11 @@ struct TextBatch : Batch {
   // [examples, width], or undefined: the interface as it was computed before, in place of all that is above (a frozen encoder).
   torch::Tensor features;
 
+  // [examples, width], or undefined: a teacher's interface, which the encoder's is to come near; times this it is added to the
+  // loss.
+  torch::Tensor teacher_states;
+  double teacher_weight = 0;
+
   int64_t examples() const { return texts.sequences(); }
   int64_t total() const { return tokens.size(0); }
   // Keys of noise for each token: independent of the batch, distinct for texts of fewer than 2^20 tokens.

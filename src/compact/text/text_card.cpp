@@ -46,9 +46,20 @@ std::string encoder_of_card(const json& about) {
                             stamped(encoder["weights"])));
 }
 
+std::string speed_of_card(const json& structure) {
+  const auto reached = structure["speedup"].get<double>();
+  const std::string by = structure["cost"] == "latency" ? fmt::format("by times measured on a {} when training began",
+                                                                      structure["timed_on"] == "cpu" ? "processor" : "GPU")
+                                                        : fmt::format("by gate.cost = {}", structure["cost"].get<std::string>());
+  if (!structure.contains("target_speedup")) return fmt::format("{:.2f} times as fast as the dense model {}", reached, by);
+  return fmt::format("asked to be {} times as fast as the dense model, and {:.2f} times as fast {}",
+                     structure["target_speedup"].get<double>(), reached, by);
+}
+
 std::string gate_of_card(const json& about) {
   std::string text = card::gate(about, "tokens", false);
   if (about["gate"]["unit"] == "none") return text;
+  if (about.contains("structure")) text += structure_of_card(about["structure"]);
   if (about["open_dimensions"] != about["dimensions"]) {
     text +=
         "Only the head is narrower: the interface follows a layer norm, which reads every dimension, so that the encoder "
@@ -59,6 +70,13 @@ std::string gate_of_card(const json& about) {
 }
 
 }  // namespace
+
+std::string structure_of_card(const json& structure) {
+  return fmt::format("The encoder has {} of {} layers, {} of {} attention heads and {} of {} neurons left: {}.\n",
+                     structure["layers"].get<int64_t>(), structure["layers_dense"].get<int64_t>(),
+                     card::count(structure, "heads"), card::count(structure, "heads_dense"), card::count(structure, "neurons"),
+                     card::count(structure, "neurons_dense"), speed_of_card(structure));
+}
 
 std::string text_card(const std::string& file, const json& about) {
   std::string text = heading_of_texts(file, about);

@@ -37,7 +37,9 @@ TextRun open_text_run(const fs::path& path, torch::Dtype dtype) {
         path.string()));
   }
   place(*run.model, torch::kCPU, dtype);
-  dynamic_cast<TextEncoder&>(run.model->encoder()).compute_in(dtype);
+  auto& encoder = dynamic_cast<TextEncoder&>(run.model->encoder());
+  encoder.compute_in(dtype);
+  encoder.compute_closed_parts(true);  // parity is proven against the model that computes all
   return run;
 }
 
@@ -50,6 +52,19 @@ nlohmann::json options_of_texts(Config config) {
     if (of_model && key != "encoder.path") some[key] = value;
   }
   return some;
+}
+
+// What gates have left of the encoder's structure.
+nlohmann::json structure_facts(const TextRun& run) {
+  const std::optional<StructureReport> left = run.structure();
+  if (!left) return nullptr;
+  nlohmann::json facts = {{"layers", left->layers},   {"layers_dense", left->layers_dense},
+                          {"heads", left->heads},     {"heads_dense", left->heads_dense},
+                          {"neurons", left->neurons}, {"neurons_dense", left->neurons_dense},
+                          {"speedup", left->speedup}, {"cost", name_of_enum(run.config.gate.cost)}};
+  if (run.config.gate.target_speedup) facts["target_speedup"] = *run.config.gate.target_speedup;
+  if (run.text.times) facts["timed_on"] = run.text.timed_on;
+  return facts;
 }
 
 nlohmann::json encoder_facts(const TextRun& run, const TextNet& net) {
@@ -153,13 +168,14 @@ nlohmann::json TextCompaction::about() {
                 {"dimensions", net.encoder.hidden},
                 {"open_dimensions", net.head_width()},
                 {"closed_columns", nlohmann::json::array()},
-                {"encoder_narrowed", false},
+                {"encoder_narrowed", run_.structure().has_value()},
                 {"parameters_dense", run_.model->parameter_count()},
                 {"parameters_open", net.parameters()},
                 {"projected_units", summary.value("projected_units", int64_t{0})},
                 {"converged", summary.value("converged", true)},
                 {"gate", about_gate(run_, nullptr)},
                 {"options", options_of_texts(run_.config)}});
+  if (const nlohmann::json structure = structure_facts(run_); !structure.is_null()) about["structure"] = structure;
   return about;
 }
 
@@ -186,6 +202,7 @@ nlohmann::json TextCompaction::result(const nlohmann::json& about) const {
        {"dimensions", "open_dimensions", "encoder_narrowed", "max_tokens", "truncated_share", "projected_units", "converged"}) {
     result[key] = about[key];
   }
+  if (about.contains("structure")) result["structure"] = about["structure"];
   return result;
 }
 
@@ -194,6 +211,7 @@ std::string TextCompaction::describe(const nlohmann::json& result) const {
       fmt::format("{}: {} bytes, {} of {} units open, reads the first {} tokens of a text\n", result["model"].get<std::string>(),
                   with_thousands(result["bytes"].get<int64_t>()), with_thousands(result["open_units"].get<int64_t>()),
                   with_thousands(result["units"].get<int64_t>()), result["max_tokens"].get<int64_t>());
+  if (result.contains("structure")) text += "  " + structure_of_card(result["structure"]);
   if (result["open_dimensions"] != result["dimensions"]) {
     text += fmt::format(
         "  only the head is narrower ({} of {} dimensions): the interface follows a layer norm, which reads all of them, so that "

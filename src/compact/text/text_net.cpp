@@ -49,6 +49,7 @@ bool narrow_text_model(Model& model, const GateState& state) {
   }
   torch::NoGradGuard no_grad;
   auto& encoder = dynamic_cast<TextEncoder&>(model.encoder());
+  encoder.narrow_structure(state);
   if (const GateSite* tokens = encoder.token_site()) encoder.fix_token_gates(tokens->gate->test_values(state));
   return model.narrow(state);
 }

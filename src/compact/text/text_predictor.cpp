@@ -22,7 +22,7 @@ TextPredictor::TextPredictor(const fs::path& model, const PredictorOptions& opti
 
 void TextPredictor::open_run(const fs::path& path) {
   TextRun run(path, machine_);
-  model_ = run.model;
+  model_ = run.served();
   state_ = run.gate_state;
   tokenizer_ = run.text.tokenizer;
   max_tokens_ = run.text.max_tokens;

@@ -224,11 +224,19 @@ int64_t TransformerConfig::relative_span() const { return position_buckets > 0 ?
 int64_t TransformerConfig::parameters() const {
   int64_t rows = vocabulary + token_types + (absolute_positions ? positions : 0) + 2;
   if (relative_attention) rows += 2 * relative_span() + (norm_relative ? 2 : 0);
-  int64_t layer = 4 * hidden * hidden + 4 * hidden + 2 * hidden * intermediate + intermediate + hidden + 4 * hidden;
-  if (relative_attention && !share_attention_key) {
-    layer += (static_cast<int64_t>(content_to_position) + static_cast<int64_t>(position_to_content)) * (hidden * hidden + hidden);
-  }
-  return rows * hidden + layers * layer;
+  const bool own_projections = relative_attention && !share_attention_key;
+  const int64_t projections =
+      own_projections ? static_cast<int64_t>(content_to_position) + static_cast<int64_t>(position_to_content) : 0;
+  const auto of_layer = [&](const LayerShape& shape) {
+    const int64_t width = shape.heads * head_width();
+    return (3 + projections) * width * (hidden + 1) + hidden * (width + 1)          // attention
+           + shape.intermediate * (hidden + 1) + hidden * (shape.intermediate + 1)  // feed-forward
+           + 4 * hidden;                                                            // norms
+  };
+  int64_t sum = rows * hidden;
+  if (narrowed.empty()) return sum + layers * of_layer({heads, intermediate});
+  for (const LayerShape& shape : narrowed) sum += of_layer(shape);
+  return sum;
 }
 
 TransformerConfig parse_transformer_config(const Json& json, std::string_view where) {

@@ -22,6 +22,12 @@ inline constexpr std::array<int64_t, 4> token_block_starts = {0, 64, 128, 256};
 enum class TransformerFamily { bert, distilbert, roberta, deberta };
 enum class Activation { gelu, gelu_tanh, relu };
 
+// What one layer has, where layers differ.
+struct LayerShape {
+  int64_t heads = 0, intermediate = 0;  // either may be 0: then only biases and norms are left of that part
+  bool operator==(const LayerShape&) const = default;
+};
+
 // The shape of a Transformer encoder: what its config.json says in the layout of the Hugging Face library.
 //   TransformerConfig config = parse_transformer_config(nlohmann::json::parse(text), "model/config.json");
 struct TransformerConfig {
@@ -50,7 +56,13 @@ struct TransformerConfig {
   bool content_to_position = false, position_to_content = false;
   bool norm_relative = false;  // a layer norm on the relative embeddings
 
+  // Layers that have lost heads or neurons, one entry each; empty: all have `heads` and `intermediate`. No part of config.json.
+  std::vector<LayerShape> narrowed;
+
   int64_t head_width() const { return hidden / heads; }
+  LayerShape shape_of(int64_t layer) const {
+    return narrowed.empty() ? LayerShape{heads, intermediate} : narrowed.at(static_cast<size_t>(layer));
+  }
   // RoBERTa counts positions from the one after its padding token.
   int64_t first_position() const { return family == TransformerFamily::roberta ? padding_id + 1 : 0; }
   int64_t longest_text() const;  // in tokens; INT64_MAX: any

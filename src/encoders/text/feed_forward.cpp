@@ -9,8 +9,9 @@ FeedForward::FeedForward(int64_t hidden, int64_t intermediate, Activation activa
   out = register_module("out", std::make_shared<LinearMap>(intermediate, hidden));
 }
 
-torch::Tensor FeedForward::forward(const torch::Tensor& x, torch::Dtype compute) const {
-  torch::Tensor y = in->forward(x, compute);
+torch::Tensor FeedForward::forward(const torch::Tensor& x, const LayerWeights& weights, torch::Dtype compute) const {
+  if (weights.neurons() == 0) return linear(x, weights.narrow, weights.narrow_bias, compute);
+  torch::Tensor y = linear(x, weights.wide, weights.wide_bias, compute);
   switch (activation_) {
     case Activation::gelu:
       y = at::gelu(y);
@@ -22,7 +23,7 @@ torch::Tensor FeedForward::forward(const torch::Tensor& x, torch::Dtype compute)
       y = at::relu(y);
       break;
   }
-  return out->forward(y, compute);
+  return linear(y, weights.narrow, weights.narrow_bias, compute);
 }
 
 }  // namespace l0gm

@@ -4,6 +4,7 @@
 
 #include "encode/text/transformer_config.h"
 #include "encoders/text/layer_pass.h"
+#include "encoders/text/layer_weights.h"
 #include "encoders/text/linear_map.h"
 
 namespace l0gm {
@@ -12,7 +13,8 @@ namespace l0gm {
 class FeedForward : public torch::nn::Module {
  public:
   FeedForward(int64_t hidden, int64_t intermediate, Activation activation);
-  torch::Tensor forward(const torch::Tensor& x, torch::Dtype compute) const;
+  // By these weights, its own or some of them.
+  torch::Tensor forward(const torch::Tensor& x, const LayerWeights& weights, torch::Dtype compute) const;
   std::shared_ptr<LinearMap> in, out;
   Activation activation() const { return activation_; }
 

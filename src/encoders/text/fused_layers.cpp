@@ -20,19 +20,21 @@ struct LayerTensors {
   torch::Tensor qkv, qkv_bias, out, out_bias, first_norm, first_norm_bias, wide, wide_bias, narrow, narrow_bias, second_norm,
       second_norm_bias;
   static constexpr size_t count = 12;
-  explicit LayerTensors(const TransformerLayer& layer)
-      : qkv(layer.attention->qkv->weight),
-        qkv_bias(layer.attention->qkv->bias),
-        out(layer.attention->out->weight),
-        out_bias(layer.attention->out->bias),
+  LayerTensors(const TransformerLayer& layer, const LayerWeights& of)
+      : qkv(of.qkv),
+        qkv_bias(of.qkv_bias),
+        out(of.out),
+        out_bias(of.out_bias),
         first_norm(layer.attention_norm->weight),
         first_norm_bias(layer.attention_norm->bias),
-        wide(layer.feed_forward->in->weight),
-        wide_bias(layer.feed_forward->in->bias),
-        narrow(layer.feed_forward->out->weight),
-        narrow_bias(layer.feed_forward->out->bias),
+        wide(of.wide),
+        wide_bias(of.wide_bias),
+        narrow(of.narrow),
+        narrow_bias(of.narrow_bias),
         second_norm(layer.feed_forward_norm->weight),
         second_norm_bias(layer.feed_forward_norm->bias) {}
+  explicit LayerTensors(const TransformerLayer& layer) : LayerTensors(layer, layer.weights()) {}
+  int64_t heads(int64_t head_width) const { return out.size(1) / head_width; }
   std::vector<torch::Tensor*> of_products() {
     return {&qkv, &qkv_bias, &out, &out_bias, &wide, &wide_bias, &narrow, &narrow_bias};
   }
@@ -64,7 +66,9 @@ struct FusedLayers::RoundedWeights {
     if (now == rounded_state) return;
     const c10::InferenceMode ordinary(false);  // passes with gradient use them, too
     torch::NoGradGuard no_grad;
-    if (to.empty() || to[0].device() != from[0].device()) {
+    bool fit = !to.empty() && to[0].device() == from[0].device();
+    for (size_t i = 0; fit && i < from.size(); ++i) fit = to[i].sizes() == from[i].sizes();
+    if (!fit) {
       to.clear();
       for (const torch::Tensor& tensor : from) to.push_back(at::empty_like(tensor, torch::kBFloat16));
       auto next = to.begin();
@@ -88,8 +92,10 @@ FusedLayers::~FusedLayers() = default;
 #ifndef L0GM_HAS_CUDA
 
 bool FusedLayers::serves(const torch::Tensor&, const LayerPass&) const { return false; }
+bool FusedLayers::fits(int64_t, const LayerGates&) const { return false; }
 
-torch::Tensor FusedLayers::forward(const torch::Tensor&, const LayerPass&, int64_t, int64_t) const {
+torch::Tensor FusedLayers::forward(const torch::Tensor&, const LayerPass&, int64_t, int64_t,
+                                   const std::vector<LayerGates>&) const {
   throw std::logic_error("FusedLayers: built without CUDA");
 }
 
@@ -174,7 +180,7 @@ States forward_layer(LayersPass& pass, size_t layer, const States& x, bool last)
   const LayerTensors& w = pass.weights[layer];
   const bool gradient = !pass.kept.empty();
   KeptOfLayer unkept, &kept = gradient ? pass.kept[layer] : unkept;
-  const int64_t rows = x.half.size(0), heads = pass.config.heads, width = pass.config.head_width();
+  const int64_t rows = x.half.size(0), width = pass.config.head_width(), heads = w.heads(width);
   kept.x = x.half;
   kept.qkv = at::addmm(w.qkv_bias, x.half, w.qkv.t());
   const torch::Tensor parts = kept.qkv.view({rows, 3, heads, width});
@@ -228,7 +234,7 @@ std::pair<States, std::vector<torch::Tensor>> backward_layer(LayersPass& pass, s
   const LayerTensors& w = pass.weights[layer];
   const KeptOfLayer kept = std::move(pass.kept[layer]);
   pass.kept[layer] = {};
-  const int64_t rows = kept.x.size(0), heads = pass.config.heads, width = pass.config.head_width();
+  const int64_t rows = kept.x.size(0), width = pass.config.head_width(), heads = w.heads(width);
   const NormGradients second =
       norm_gradient(pass, grad, kept.second_sum, kept.second_moments, w.second_norm, pass.keys[layer].after_feed_forward);
   const torch::Tensor of_narrow = weight_gradient(second.y, kept.active);
@@ -288,10 +294,19 @@ class LayersFunction : public torch::autograd::Function<LayersFunction> {
 bool FusedLayers::serves(const torch::Tensor& x, const LayerPass& pass) const {
   const int64_t width = config_.head_width();
   return x.is_cuda() && pass.compute == torch::kBFloat16 && x.scalar_type() == torch::kFloat32 && !config_.relative_attention &&
-         width % 8 == 0 && width <= 256 && config_.intermediate % 8 == 0 && cuda::can_norm_residual(config_.hidden);
+         width % 8 == 0 && width <= 256 && cuda::can_norm_residual(config_.hidden);
 }
 
-torch::Tensor FusedLayers::forward(const torch::Tensor& x, const LayerPass& given, int64_t begin, int64_t end) const {
+bool FusedLayers::fits(int64_t layer, const LayerGates& gates) const {
+  const TransformerLayer& its = *layers_[static_cast<size_t>(layer)];
+  const LayerWeights weights = its.weights();
+  const int64_t heads = gates.kept_heads.defined() ? gates.kept_heads.size(0) : weights.heads(its.head_width());
+  const int64_t neurons = gates.kept_neurons.defined() ? gates.kept_neurons.size(0) : weights.neurons();
+  return heads > 0 && neurons > 0 && neurons % neuron_step == 0;
+}
+
+torch::Tensor FusedLayers::forward(const torch::Tensor& x, const LayerPass& given, int64_t begin, int64_t end,
+                                   const std::vector<LayerGates>& gates) const {
   rounded_->update();
   auto pass = c10::make_intrusive<LayersPass>();
   pass->config = config_;
@@ -302,8 +317,14 @@ torch::Tensor FusedLayers::forward(const torch::Tensor& x, const LayerPass& give
     const auto key = [&](DropoutPlace place) { return given.pass.dropout_key(dropout_place(place, i)); };
     pass->keys.push_back(
         {key(DropoutPlace::attention), key(DropoutPlace::after_attention), key(DropoutPlace::after_feed_forward)});
-    pass->weights.push_back(rounded_->layers[static_cast<size_t>(i)]);
-    LayerTensors tensors(*layers_[static_cast<size_t>(i)]);
+    const TransformerLayer& layer = *layers_[static_cast<size_t>(i)];
+    const bool dense = gates.empty() || gates[static_cast<size_t>(i)].is_dense();
+    LayerTensors tensors(layer), rounded = rounded_->layers[static_cast<size_t>(i)];
+    if (!dense) {
+      tensors = rounded = {layer, gated_weights(layer.weights(), gates[static_cast<size_t>(i)], layer.head_width())};
+      for (torch::Tensor* tensor : rounded.of_products()) *tensor = tensor->detach().to(torch::kBFloat16).contiguous();
+    }
+    pass->weights.push_back(std::move(rounded));
     for (const torch::Tensor* tensor : tensors.all()) learned.push_back(*tensor);
   }
   if (!at::GradMode::is_enabled()) return forward_layers(*pass, x);

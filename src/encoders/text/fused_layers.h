@@ -16,7 +16,12 @@ class FusedLayers {
   FusedLayers(const TransformerConfig& config, std::vector<std::shared_ptr<TransformerLayer>> layers);
   ~FusedLayers();
   bool serves(const torch::Tensor& x, const LayerPass& pass) const;
-  torch::Tensor forward(const torch::Tensor& x, const LayerPass& pass, int64_t begin, int64_t end) const;  // layers [begin, end)
+  bool fits(int64_t layer,
+            const LayerGates& gates) const;  // a layer without heads or neurons, or an odd number of them, does not
+  // Layers [begin, end), which fit. `gates`: of all layers, or empty; their factors of whole layers are up to the caller.
+  torch::Tensor forward(const torch::Tensor& x, const LayerPass& pass, int64_t begin, int64_t end,
+                        const std::vector<LayerGates>& gates = {}) const;
+  static constexpr int64_t neuron_step = 8;  // kernels want a multiple of these
 
  private:
   struct RoundedWeights;

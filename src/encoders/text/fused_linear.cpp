@@ -45,8 +45,8 @@ bool FusedLinear::serves(const torch::Tensor& x, torch::Dtype compute) {
          compute == torch::kFloat32 && at::globalContext().userEnabledMkldnn() && operations().complete();
 }
 
-FusedLinear::FusedLinear(const LinearMap& map, int64_t rows)
-    : weight_(call(operations().reorder, {map.weight.detach(), rows})), bias_(map.bias.detach()) {}
+FusedLinear::FusedLinear(const torch::Tensor& weight, const torch::Tensor& bias, int64_t rows)
+    : weight_(call(operations().reorder, {weight.detach().contiguous(), rows})), bias_(bias.detach()) {}
 
 torch::Tensor FusedLinear::forward(const torch::Tensor& x) const { return linear(x, weight_, bias_, "none", ""); }
 
@@ -66,8 +66,8 @@ torch::Tensor FusedLinear::plus(const torch::Tensor& x, const torch::Tensor& add
   return call(operations().linear_plus, {x, added, weight_, bias_, "add"});
 }
 
-torch::Tensor FusedLinear::once(const LinearMap& map, const torch::Tensor& x) {
-  return linear(x, map.weight.detach(), map.bias.detach(), "none", "");
+torch::Tensor FusedLinear::once(const torch::Tensor& weight, const torch::Tensor& bias, const torch::Tensor& x) {
+  return linear(x, weight.detach(), bias.detach(), "none", "");
 }
 
 }  // namespace l0gm

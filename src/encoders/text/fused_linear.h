@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "encode/text/transformer_config.h"
-#include "encoders/text/linear_map.h"
 
 namespace l0gm {
 
@@ -18,12 +17,12 @@ class FusedLinear {
   static bool serves(const torch::Tensor& x, torch::Dtype compute);
 
   // `rows`: of each call, roughly; the layout is chosen for them.
-  FusedLinear(const LinearMap& map, int64_t rows);
+  FusedLinear(const torch::Tensor& weight, const torch::Tensor& bias, int64_t rows);
   torch::Tensor forward(const torch::Tensor& x) const;
   torch::Tensor activated(const torch::Tensor& x, Activation activation) const;
   torch::Tensor plus(const torch::Tensor& x, const torch::Tensor& added) const;
 
-  static torch::Tensor once(const LinearMap& map, const torch::Tensor& x);  // all rows in one call
+  static torch::Tensor once(const torch::Tensor& weight, const torch::Tensor& bias, const torch::Tensor& x);  // all rows
 
  private:
   torch::Tensor weight_, bias_;

@@ -5,6 +5,9 @@
 
 namespace l0gm {
 
+// x weight^T + bias; the product is computed in `compute`. A weight of no inputs leaves the bias.
+torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias, torch::Dtype compute);
+
 // x weight^T + bias. Weights keep their own precision; the product is computed in `compute`.
 class LinearMap : public torch::nn::Module {
  public:

@@ -19,40 +19,45 @@ SequenceRows single_rows(int64_t sequences, torch::Device device) {
 }  // namespace
 
 SelfAttention::SelfAttention(const TransformerConfig& config, int64_t layer) : config_(config), layer_(layer) {
-  qkv = register_module("qkv", std::make_shared<LinearMap>(config.hidden, 3 * config.hidden));
-  out = register_module("out", std::make_shared<LinearMap>(config.hidden, config.hidden));
+  const int64_t width = config.shape_of(layer).heads * config.head_width();
+  qkv = register_module("qkv", std::make_shared<LinearMap>(config.hidden, 3 * width));
+  out = register_module("out", std::make_shared<LinearMap>(width, config.hidden));
   if (!config.relative_attention || config.share_attention_key) return;
-  const auto projection = [&] { return std::make_shared<LinearMap>(config.hidden, config.hidden); };
+  const auto projection = [&] { return std::make_shared<LinearMap>(config.hidden, width); };
   if (config.content_to_position) position_key = register_module("position_key", projection());
   if (config.position_to_content) position_query = register_module("position_query", projection());
 }
 
-SelfAttention::Projected SelfAttention::project(const torch::Tensor& x, const LayerPass& pass, bool first_only) const {
-  const int64_t hidden = config_.hidden, heads = config_.heads, width = config_.head_width();
+SelfAttention::Projected SelfAttention::project(const torch::Tensor& x, const LayerWeights& weights, const LayerPass& pass,
+                                                bool first_only) const {
+  const int64_t width = config_.head_width(), heads = weights.heads(width), all_heads = heads * width;
   if (!first_only) {
-    const torch::Tensor all = qkv->forward(x, pass.compute).view({-1, 3, heads, width});
+    const torch::Tensor all = linear(x, weights.qkv, weights.qkv_bias, pass.compute).view({-1, 3, heads, width});
     return {all.select(1, 0), all.select(1, 1), all.select(1, 2)};
   }
-  const torch::Tensor weight = qkv->weight.to(pass.compute), bias = qkv->bias.to(pass.compute), read = x.to(pass.compute);
+  const torch::Tensor weight = weights.qkv.to(pass.compute), bias = weights.qkv_bias.to(pass.compute), read = x.to(pass.compute);
   const torch::Tensor q =
-      at::linear(read.index_select(0, pass.batch.first), weight.narrow(0, 0, hidden), bias.narrow(0, 0, hidden));
-  const torch::Tensor kv =
-      at::linear(read, weight.narrow(0, hidden, 2 * hidden), bias.narrow(0, hidden, 2 * hidden)).view({-1, 2, heads, width});
+      at::linear(read.index_select(0, pass.batch.first), weight.narrow(0, 0, all_heads), bias.narrow(0, 0, all_heads));
+  const torch::Tensor kv = at::linear(read, weight.narrow(0, all_heads, 2 * all_heads), bias.narrow(0, all_heads, 2 * all_heads))
+                               .view({-1, 2, heads, width});
   return {q.view({-1, heads, width}), kv.select(1, 0), kv.select(1, 1)};
 }
 
-torch::Tensor SelfAttention::forward(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
-                                     const RelativePositions* positions, bool first_only) const {
-  return out->forward(attended(x, pass, relative, positions, first_only), pass.compute);
+torch::Tensor SelfAttention::forward(const torch::Tensor& x, const LayerWeights& weights, const LayerPass& pass,
+                                     const torch::Tensor& relative, const RelativePositions* positions, bool first_only) const {
+  const bool none = weights.out.size(1) == 0;  // no heads
+  const torch::Tensor read =
+      none ? (first_only ? pass.batch.first : x) : attended(x, weights, pass, relative, positions, first_only);
+  return linear(read, weights.out, weights.out_bias, pass.compute);
 }
 
-torch::Tensor SelfAttention::attended(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
-                                      const RelativePositions* positions, bool first_only) const {
-  const Projected of = project(x, pass, first_only);
+torch::Tensor SelfAttention::attended(const torch::Tensor& x, const LayerWeights& weights, const LayerPass& pass,
+                                      const torch::Tensor& relative, const RelativePositions* positions, bool first_only) const {
+  const Projected of = project(x, weights, pass, first_only);
   const SequenceRows queries = first_only ? single_rows(pass.batch.examples(), x.device()) : pass.batch.texts;
   torch::Tensor y;
   if (relative.defined()) {
-    y = disentangled(of, pass, queries, relative, *positions, first_only);
+    y = disentangled(of, weights, pass, queries, relative, *positions, first_only);
   } else {
     AttentionDropout dropout;
     if (pass.training() && config_.attention_dropout > 0) {
@@ -62,27 +67,29 @@ torch::Tensor SelfAttention::attended(const torch::Tensor& x, const LayerPass& p
     const double scale = 1 / std::sqrt(static_cast<double>(config_.head_width()));
     y = packed_attention(of.q, of.k, of.v, queries, pass.batch.texts, scale, dropout);
   }
-  return y.reshape({-1, config_.hidden});
+  return y.reshape({-1, weights.out.size(1)});
 }
 
 // Scores have a part from content to content, one from content to the distance and one from the distance to content; each is
 // scaled by the number of parts. A distance's row is the same for c2p and p2c, since buckets are odd in the distance.
-torch::Tensor SelfAttention::disentangled(const Projected& of, const LayerPass& pass, const SequenceRows& queries,
-                                          const torch::Tensor& relative, const RelativePositions& positions,
-                                          bool first_only) const {
-  const int64_t hidden = config_.hidden, heads = config_.heads, width = config_.head_width();
+torch::Tensor SelfAttention::disentangled(const Projected& of, const LayerWeights& weights, const LayerPass& pass,
+                                          const SequenceRows& queries, const torch::Tensor& relative,
+                                          const RelativePositions& positions, bool first_only) const {
+  const int64_t width = config_.head_width(), heads = weights.heads(width), all_heads = heads * width;
   const int64_t parts = 1 + static_cast<int64_t>(config_.content_to_position) + static_cast<int64_t>(config_.position_to_content);
   const double scale = 1 / std::sqrt(static_cast<double>(width * parts));
-  const auto projected = [&](const std::shared_ptr<LinearMap>& own, int64_t shared) {  // [heads, width, 2 span]
+  const auto projected = [&](const torch::Tensor& own, const torch::Tensor& own_bias, int64_t shared) {  // [heads, width, 2 span]
     const torch::Tensor y =
-        own != nullptr ? own->forward(relative, pass.compute)
-                       : at::linear(relative.to(pass.compute), qkv->weight.narrow(0, shared * hidden, hidden).to(pass.compute),
-                                    qkv->bias.narrow(0, shared * hidden, hidden).to(pass.compute));
+        own.defined()
+            ? linear(relative, own, own_bias, pass.compute)
+            : at::linear(relative.to(pass.compute), weights.qkv.narrow(0, shared * all_heads, all_heads).to(pass.compute),
+                         weights.qkv_bias.narrow(0, shared * all_heads, all_heads).to(pass.compute));
     return y.view({-1, heads, width}).permute({1, 2, 0});
   };
   torch::Tensor keys_of_positions, queries_of_positions;
-  if (config_.content_to_position) keys_of_positions = projected(position_key, 1) * scale;
-  if (config_.position_to_content) queries_of_positions = projected(position_query, 0) * scale;
+  if (config_.content_to_position) keys_of_positions = projected(weights.position_key, weights.position_key_bias, 1) * scale;
+  if (config_.position_to_content)
+    queries_of_positions = projected(weights.position_query, weights.position_query_bias, 0) * scale;
   const ScoreBias bias = [&](int64_t, int64_t count, const torch::Tensor& q, const torch::Tensor& k) {
     const int64_t asking = q.size(2), asked = k.size(2);
     const torch::Tensor row = positions.row_of_pair(asking, asked, q.device());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 
 #include "l0gm/error.h"
 
@@ -48,10 +49,46 @@ TextEncoder::TextEncoder(std::shared_ptr<Transformer> transformer, const Encoder
 constexpr double fine_cost = 1.0 / (static_cast<double>(block_starts.size()) + 1);
 
 InterfaceUnits TextEncoder::units(UnitKind kind, Attach) const {
-  if (kind == UnitKind::group) return blocks_of_dimensions(width(), blocks_);
-  return {at::full({width()}, kind == UnitKind::fine ? fine_cost : 1.0), {}, [](int64_t unit) {
+  const double each = structure_ != nullptr ? structure_->cost_of_dimension() : 1;
+  if (kind == UnitKind::group) {
+    InterfaceUnits blocks = blocks_of_dimensions(width(), blocks_);
+    if (structure_ != nullptr) blocks.cost = blocks.cost * each;
+    return blocks;
+  }
+  return {at::full({width()}, kind == UnitKind::fine ? fine_cost : each), {}, [](int64_t unit) {
             return fmt::format("dimension {}", unit);
           }};
+}
+
+namespace {
+
+void require_gates_on_structure(const GateOptions& options) {
+  const std::string where = options.attach.names();
+  if (options.unit == UnitKind::fine)
+    throw UserError(fmt::format("gate.attach = {} goes with gate.unit = dimension or group; found fine", where));
+  if (options.logits == LogitKind::instance) {
+    throw UserError(
+        fmt::format("gate.attach = {} goes with gate.logits = global or static: a part that some texts need cannot be left out",
+                    where));
+  }
+  if (options.attach.has(Attach::layers) && options.test_rule != TestRule::threshold) {
+    throw UserError(
+        fmt::format("gate.attach = {} goes with gate.test_rule = threshold: a layer is computed or it is not; found {}", where,
+                    name_of_enum(options.test_rule)));
+  }
+}
+
+}  // namespace
+
+void TextEncoder::narrow_structure(const GateState& state, bool same_shape) {
+  if (structure_ == nullptr) return;
+  std::vector<LayerGates> gates = structure_->fixed(state, same_shape);
+  for (LayerGates& of_layer : gates) {  // computed or not, a closed layer can go
+    of_layer.closed = of_layer.closed || of_layer.layer.defined();
+    of_layer.layer = torch::Tensor();
+  }
+  transformer_->narrow(gates);
+  structure_ = nullptr;
 }
 
 std::vector<std::shared_ptr<GateSite>> TextEncoder::make_sites(const GateOptions& options) {
@@ -60,6 +97,12 @@ std::vector<std::shared_ptr<GateSite>> TextEncoder::make_sites(const GateOptions
         "gate.attach = input needs inputs that are columns or attributes, and a text's are tokens; for texts the gate sits at "
         "the "
         "interface");
+  }
+  if (options.on_structure()) {
+    require_gates_on_structure(options);
+    if (!part_costs_) throw std::logic_error("TextEncoder: gates on the structure need part costs");
+    structure_ = std::make_unique<StructureGates>(config(), options, *part_costs_, gated_at_interface(options) ? width() : 0);
+    return structure_->sites();
   }
   if (options.unit != UnitKind::fine) return {};
   const int64_t dimensions = width();
@@ -113,7 +156,11 @@ std::map<std::string, double> TextEncoder::rate_of_parameters() const {
 
 torch::Tensor TextEncoder::forward(const Batch& base, GatePass& pass) {
   const auto& batch = dynamic_cast<const TextBatch&>(base);
-  return batch.features.defined() ? batch.features : scaled(unscaled(batch, pass));
+  if (batch.features.defined()) return batch.features;
+  const torch::Tensor interface = scaled(unscaled(batch, pass));
+  if (is_training() && batch.teacher_states.defined())
+    pass.add_loss((interface - batch.teacher_states.to(interface.scalar_type())).square().mean() * batch.teacher_weight);
+  return interface;
 }
 
 torch::Tensor TextEncoder::unscaled(const TextBatch& batch, GatePass& pass) {
@@ -127,10 +174,15 @@ torch::Tensor TextEncoder::unscaled(const TextBatch& batch, GatePass& pass) {
   const torch::Tensor relative = transformer_->relative(layer_pass);
   const bool gated = token_site_ != nullptr || token_factors_.defined(), last_differs = gated || pooling_ == Pooling::cls;
   const int64_t last = config.layers - 1;
-  torch::Tensor x =
-      transformer_->first_layers(last_differs ? last : config.layers, transformer_->embed(layer_pass), layer_pass, relative);
+  const std::vector<LayerGates> gates =
+      structure_ != nullptr ? structure_->of_layers(pass, *transformer_, closed_are_computed_) : std::vector<LayerGates>();
+  torch::Tensor x = transformer_->first_layers(last_differs ? last : config.layers, transformer_->embed(layer_pass), layer_pass,
+                                               relative, gates);
   if (gated) x = gated_tokens(x, batch, pass);
-  if (last_differs) x = transformer_->layer(last, x, layer_pass, relative, pooling_ == Pooling::cls);
+  if (last_differs) {
+    x = transformer_->layer(last, x, layer_pass, relative, pooling_ == Pooling::cls,
+                            gates.empty() ? LayerGates{} : gates[static_cast<size_t>(last)]);
+  }
   return pooled(x, batch);
 }
 

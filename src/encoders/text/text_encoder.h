@@ -6,7 +6,7 @@
 
 #include "encoders/encoder.h"
 #include "encoders/text/options.h"
-#include "encoders/text/transformer.h"
+#include "encoders/text/structure_gates.h"
 
 namespace l0gm {
 
@@ -15,6 +15,7 @@ namespace l0gm {
 //   unit = group       a block of dimensions (encoder.blocks)
 //   unit = fine        a dimension of the token states that enter the last layer, in a block of positions: 0-63, 64-127, 128-255,
 //                      256 and beyond; and a dimension of the interface
+// Gates may also be on its heads, neurons and layers (StructureGates), whatever the unit is.
 // The interface follows a layer norm, which reads all dimensions: closed ones are computed all the same, and narrow() refuses.
 class TextEncoder : public Encoder {
  public:
@@ -26,6 +27,8 @@ class TextEncoder : public Encoder {
   std::vector<int64_t> parameters_of_dimension() const override;
   int64_t shared_parameters() const override;
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& options) override;
+  bool has_structure() const override { return true; }
+  bool gated_at_interface(const GateOptions& options) const override { return options.attach.has(Attach::interface); }
 
   bool frozen() const override { return feature_mean_.defined(); }
   std::map<std::string, double> rate_of_parameters() const override;
@@ -39,6 +42,14 @@ class TextEncoder : public Encoder {
   void fix_token_gates(const torch::Tensor& factors);
   const GateSite* token_site() const { return token_site_.get(); }  // nullptr: none, or fixed
   bool has_token_factors() const { return token_factors_.defined(); }
+
+  // Gates on the structure: what parts cost has to be known before the sites are made.
+  void set_part_costs(const PartCosts& costs) { part_costs_ = costs; }
+  const StructureGates* structure() const { return structure_.get(); }  // nullptr: none, or narrowed
+  // Closed heads, neurons and layers are computed all the same and multiplied by 0: what a narrowed encoder is compared with.
+  void compute_closed_parts(bool computed) { closed_are_computed_ = computed; }
+  // Takes out for good what the test rule closes. `same_shape`: layers only; closed heads and neurons stay, with weights of 0.
+  void narrow_structure(const GateState& state, bool same_shape = false);
 
   const TransformerConfig& config() const { return transformer_->config(); }
   Transformer& transformer() { return *transformer_; }
@@ -62,6 +73,9 @@ class TextEncoder : public Encoder {
   std::optional<torch::Dtype> compute_;
   std::shared_ptr<GateSite> token_site_;  // fine units: what enters the last layer
   torch::Tensor token_factors_;           // the same, fixed; else undefined
+  std::optional<PartCosts> part_costs_;
+  std::unique_ptr<StructureGates> structure_;
+  bool closed_are_computed_ = false;
 };
 
 }  // namespace l0gm

@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "encoders/text/recompute.h"
 
 namespace l0gm {
@@ -45,30 +47,87 @@ torch::Tensor Transformer::relative(const LayerPass& pass) const {
   return relative_positions == nullptr ? torch::Tensor() : relative_positions->forward(pass);
 }
 
+namespace {
+
+// x + z (y - x): exactly x where z is 0, and exactly y where it is 1.
+torch::Tensor blended(const torch::Tensor& x, const torch::Tensor& y, const torch::Tensor& z) {
+  return z.defined() ? at::lerp(x, y.to(x.scalar_type()), z.to(x.scalar_type())) : y;
+}
+
+}  // namespace
+
 torch::Tensor Transformer::layer(int64_t index, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
-                                 bool first_only) const {
+                                 bool first_only, const LayerGates& gates) const {
+  if (!gates.closed && !gates.layer.defined()) return plain_layer(index, x, pass, relative, first_only, gates);
+  const torch::Tensor read = first_only ? x.index_select(0, pass.batch.first) : x;
+  return gates.closed ? read : blended(read, plain_layer(index, x, pass, relative, first_only, gates), gates.layer);
+}
+
+torch::Tensor Transformer::plain_layer(int64_t index, const torch::Tensor& x, const LayerPass& pass,
+                                       const torch::Tensor& relative, bool first_only, const LayerGates& gates) const {
   const std::shared_ptr<TransformerLayer>& layer = layers.at(static_cast<size_t>(index));
-  if (kept_ || !at::GradMode::is_enabled()) return layer->forward(x, pass, relative, relative_positions.get(), first_only);
+  if (kept_ || !at::GradMode::is_enabled()) return layer->forward(x, pass, relative, relative_positions.get(), first_only, gates);
   // Batch and pass may be gone when the gradient is computed: their tensors are shared with copies.
   auto batch = std::make_shared<const TextBatch>(pass.batch);
-  auto gates = std::make_shared<const GatePass>(pass.pass);
-  const auto again = [layer, batch, gates, ids = pass.token_ids, compute = pass.compute, positions = relative_positions,
-                      first_only](const std::vector<torch::Tensor>& inputs) {
-    const torch::Tensor of_positions = inputs.size() > 1 ? inputs[1] : torch::Tensor();
-    return layer->forward(inputs[0], {*batch, *gates, ids, compute}, of_positions, positions.get(), first_only);
-  };
+  auto pass_copy = std::make_shared<const GatePass>(pass.pass);
   std::vector<torch::Tensor> inputs = {x};
-  if (relative.defined()) inputs.push_back(relative);
+  for (const torch::Tensor& more : {relative, gates.heads, gates.neurons}) {
+    if (more.defined()) inputs.push_back(more);
+  }
+  LayerGates indices = gates;  // what has no gradient
+  indices.heads = indices.neurons = indices.layer = torch::Tensor();
+  const auto again = [layer, batch, pass_copy, ids = pass.token_ids, compute = pass.compute, positions = relative_positions,
+                      first_only, indices, has_heads = gates.heads.defined(),
+                      has_neurons = gates.neurons.defined()](const std::vector<torch::Tensor>& given) {
+    size_t next = 1;
+    const torch::Tensor of_positions = positions != nullptr ? given[next++] : torch::Tensor();
+    LayerGates own = indices;
+    if (has_heads) own.heads = given[next++];
+    if (has_neurons) own.neurons = given[next++];
+    return layer->forward(given[0], {*batch, *pass_copy, ids, compute}, of_positions, positions.get(), first_only, own);
+  };
   return recompute(again, inputs, layer->parameters());
 }
 
 torch::Tensor Transformer::first_layers(int64_t count, const torch::Tensor& given, const LayerPass& pass,
-                                        const torch::Tensor& relative) const {
-  if (count > 0 && (kept_ || !at::GradMode::is_enabled()) && fused_->serves(given, pass))
-    return fused_->forward(given, pass, 0, count);
+                                        const torch::Tensor& relative, const std::vector<LayerGates>& gates) const {
+  static const LayerGates open;
+  const auto of = [&](int64_t i) -> const LayerGates& { return gates.empty() ? open : gates.at(static_cast<size_t>(i)); };
+  const bool fused = (kept_ || !at::GradMode::is_enabled()) && fused_->serves(given, pass);
   torch::Tensor x = given;
-  for (int64_t i = 0; i < count; ++i) x = layer(i, x, pass, relative, false);
+  for (int64_t i = 0; i < count;) {
+    if (of(i).closed || !fused || !fused_->fits(i, of(i))) {
+      x = layer(i, x, pass, relative, false, of(i));
+      ++i;
+      continue;
+    }
+    int64_t end = i + 1;  // as many at once as nothing has to be done between
+    while (end < count && !of(i).layer.defined() && !of(end).layer.defined() && !of(end).closed && fused_->fits(end, of(end)))
+      ++end;
+    x = blended(x, fused_->forward(x, pass, i, end, gates), of(i).layer);
+    i = end;
+  }
   return x;
+}
+
+void Transformer::narrow(const std::vector<LayerGates>& gates) {
+  std::vector<std::shared_ptr<TransformerLayer>> left;
+  std::vector<LayerShape> shapes;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    unregister_module(fmt::format("layer{}", i));
+    if (gates.at(i).closed) continue;
+    layers[i]->narrow(gates[i]);
+    const LayerWeights weights = layers[i]->weights();
+    shapes.push_back({weights.heads(config_.head_width()), weights.neurons()});
+    left.push_back(layers[i]);
+  }
+  layers = std::move(left);
+  for (size_t i = 0; i < layers.size(); ++i) register_module(fmt::format("layer{}", i), layers[i]);
+  config_.layers = std::ssize(layers);
+  const LayerShape whole{config_.heads, config_.intermediate};
+  const bool alike = std::all_of(shapes.begin(), shapes.end(), [&](const LayerShape& shape) { return shape == whole; });
+  config_.narrowed = alike ? std::vector<LayerShape>{} : shapes;
+  fused_ = std::make_unique<FusedLayers>(config_, layers);
 }
 
 torch::Tensor Transformer::forward(const LayerPass& pass) const {

@@ -22,9 +22,13 @@ class Transformer : public torch::nn::Module {
   // returned, the same for all layers of a pass.
   torch::Tensor embed(const LayerPass& pass) const { return embeddings->forward(pass); }
   torch::Tensor relative(const LayerPass& pass) const;
+  // `gates`: of this layer, or of all layers; none: all is open.
   torch::Tensor layer(int64_t index, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
-                      bool first_only) const;
-  torch::Tensor first_layers(int64_t count, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative) const;
+                      bool first_only, const LayerGates& gates = {}) const;
+  torch::Tensor first_layers(int64_t count, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
+                             const std::vector<LayerGates>& gates = {}) const;
+  // Takes out for good what these gates have closed: whole layers, heads, neurons. What is left says the same.
+  void narrow(const std::vector<LayerGates>& gates);
 
   const TransformerConfig& config() const { return config_; }
   void keep_layers_for_gradient(bool kept) { kept_ = kept; }  // false: they are computed again
@@ -42,6 +46,8 @@ class Transformer : public torch::nn::Module {
   std::vector<std::shared_ptr<TransformerLayer>> layers;
 
  private:
+  torch::Tensor plain_layer(int64_t index, const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
+                            bool first_only, const LayerGates& gates) const;  // without the factor of the whole layer
   TransformerConfig config_;
   bool kept_ = true;
   std::unique_ptr<FusedLayers> fused_;

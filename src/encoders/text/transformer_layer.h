@@ -12,8 +12,12 @@ class TransformerLayer : public torch::nn::Module {
  public:
   TransformerLayer(const TransformerConfig& config, int64_t layer);
   // States [total, hidden] to states; `first_only`: [examples, hidden], those of the first tokens.
+  // Factors of heads and neurons are applied; `gates.layer` and `gates.closed` are up to the caller (blended()).
   torch::Tensor forward(const torch::Tensor& x, const LayerPass& pass, const torch::Tensor& relative,
-                        const RelativePositions* positions, bool first_only) const;
+                        const RelativePositions* positions, bool first_only, const LayerGates& gates = {}) const;
+  LayerWeights weights() const;          // as they are learned
+  void narrow(const LayerGates& gates);  // takes closed heads and neurons out for good
+  int64_t head_width() const { return head_width_; }
   std::shared_ptr<SelfAttention> attention;
   std::shared_ptr<LayerNorm> attention_norm;
   std::shared_ptr<FeedForward> feed_forward;
@@ -21,8 +25,8 @@ class TransformerLayer : public torch::nn::Module {
 
  private:
   // Everything behind attention, without gradient, by blocks of rows whose intermediate results stay in the cache.
-  torch::Tensor finish_by_blocks(const torch::Tensor& read, const torch::Tensor& attended) const;
-  int64_t layer_;
+  torch::Tensor finish_by_blocks(const torch::Tensor& read, const torch::Tensor& attended, const LayerWeights& weights) const;
+  int64_t layer_, head_width_;
   double dropout_;
 };
 

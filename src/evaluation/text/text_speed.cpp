@@ -27,8 +27,8 @@ nlohmann::json measure_text_inference(const std::filesystem::path& path, const M
   for (int64_t time = 0; time < options.warmup + options.inferences; ++time) {
     wait_for(machine.device);
     const Clock::time_point start = Clock::now();
-    const std::clock_t processor = std::clock();                                         // of all threads together
-    predict_texts(*run.model, run.gate_state, texts, run.text.classes, machine.device);  // probabilities are on the host
+    const std::clock_t processor = std::clock();                                            // of all threads together
+    predict_texts(*run.served(), run.gate_state, texts, run.text.classes, machine.device);  // probabilities are on the host
     if (time < options.warmup) continue;
     seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     processor_seconds.push_back(static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC);

@@ -48,7 +48,7 @@ void TextPass::reserve_shared() {
 void TextPass::reserve(TextWorkspace& own) const {
   int64_t widest = net_.encoder.hidden, head = 0, longest = 0;
   for (const TextLayer& layer : weights_.layers) {
-    widest = std::max({widest, layer.feed_in->outputs(), layer.attention_width()});
+    widest = std::max({widest, layer.neurons(), layer.attention_width()});
     head = std::max(head, layer.head_width);
   }
   for (int64_t text = 0; text < group_.texts(); ++text) longest = std::max(longest, group_.length(text));
@@ -71,10 +71,10 @@ void TextPass::plan() {
     const TextLayer& layer = weights_.layers[i];
     if (net_.token_factors && i + 1 == weights_.layers.size())
       phases_.add(group_.texts(), [this](int64_t text, TextWorkspace&) { scale_tokens(text); });
-    if (layer.attention_in) {
-      add_layer(layer);
-    } else {
+    if (layer.first_only) {
       add_last_layer_of_first_tokens(layer);
+    } else {
+      add_layer(layer);
     }
   }
 }
@@ -88,6 +88,7 @@ void TextPass::add_blocks(int64_t rows, const std::function<void(int64_t begin, 
 void TextPass::add_layer(const TextLayer& layer) {
   const int64_t width = layer.attention_width(), stride = padded(3 * width);
   float* const projected = shared_.projected.data();
+  if (layer.heads == 0) return add_finish(layer, group_.tokens());
   add_blocks(group_.tokens(), [=, this, &layer](int64_t begin, int64_t count, TextWorkspace& own) {
     project(*layer.attention_in, shared_.states.data() + begin * hidden_, count, projected + begin * stride, own);
   });
@@ -99,6 +100,10 @@ void TextPass::add_layer(const TextLayer& layer) {
 void TextPass::add_last_layer_of_first_tokens(const TextLayer& layer) {
   const int64_t width = layer.attention_width(), stride = padded(2 * width);
   float *const projected = shared_.projected.data(), *const queries = shared_.queries.data();
+  if (layer.heads == 0) {
+    phases_.add(1, [this](int64_t, TextWorkspace&) { keep_first_tokens(); });
+    return add_finish(layer, group_.texts());
+  }
   add_blocks(group_.tokens(), [=, this, &layer](int64_t begin, int64_t count, TextWorkspace& own) {
     project(*layer.keys_values, shared_.states.data() + begin * hidden_, count, projected + begin * stride, own);
   });
@@ -157,6 +162,11 @@ void TextPass::keep_first_tokens() {
 
 text_kernels::Products TextPass::multiply(const TextLinear& linear, const float* in, int64_t rows, float* out,
                                           TextWorkspace& own) const {
+  if (linear.inputs() == 0) {
+    const int64_t width = padded(linear.outputs());
+    for (int64_t row = 0; row < rows; ++row) std::copy_n(linear.bias(), width, out + row * width);
+    return linear.products(out, nullptr, nullptr);
+  }
   const int64_t stride = padded(linear.inputs());
   const void* inputs = in;
   if (linear.numbers() == Numbers::int8) {
@@ -179,13 +189,15 @@ void TextPass::project(const TextLinear& linear, const float* in, int64_t rows, 
 
 // What follows attention, for a block of rows, so that the wide rows in between stay in the cache.
 void TextPass::finish(const TextLayer& layer, int64_t begin, int64_t rows, TextWorkspace& own) const {
-  const int64_t width = net_.encoder.hidden, wide = layer.feed_in->outputs();
+  const int64_t width = net_.encoder.hidden, wide = layer.neurons();
   float* const states = shared_.states.data() + begin * hidden_;
   const float* const attended = shared_.attended.data() + begin * padded(layer.attention_width());
   const Products out = multiply(*layer.attention_out, attended, rows, own.narrow.data(), own);
   kernels_.norm_of_sum({rows, width, out, layer.attention_norm.norm(), states, hidden_});
-  const Products in = multiply(*layer.feed_in, states, rows, own.wide.data(), own);
-  kernels_.activated[static_cast<size_t>(net_.encoder.activation)]({rows, wide, in, own.wide.data(), padded(wide)});
+  if (wide > 0) {
+    const Products in = multiply(*layer.feed_in, states, rows, own.wide.data(), own);
+    kernels_.activated[static_cast<size_t>(net_.encoder.activation)]({rows, wide, in, own.wide.data(), padded(wide)});
+  }
   const Products fed = multiply(*layer.feed_out, own.wide.data(), rows, own.narrow.data(), own);
   kernels_.norm_of_sum({rows, width, fed, layer.feed_norm.norm(), states, hidden_});
 }

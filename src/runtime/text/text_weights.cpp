@@ -80,22 +80,26 @@ TextLayer layer_of(const Tensors& tensors, const TransformerConfig& config, int6
   const std::string prefix = fmt::format("encoder.transformer.layer{}.", index);
   const int64_t hidden = config.hidden;
   TextLayer layer;
-  layer.heads = config.heads;
+  const LayerShape shape = config.shape_of(index);
+  layer.heads = shape.heads;
   layer.head_width = config.head_width();
+  layer.first_only = first_only;
   const int64_t width = layer.attention_width();
   const auto make = [&](std::optional<TextLinear>& linear, const char* name, int64_t outputs, int64_t inputs, int64_t begin,
                         int64_t end) {
     linear.emplace(tensors, TextLinear::Part{fmt::format("{}{}", prefix, name), outputs, inputs, begin, end}, numbers);
   };
-  if (first_only) {
+  if (width == 0) {
+    tensor_of(tensors, prefix + "attention.qkv.weight", {0, hidden});
+  } else if (first_only) {
     make(layer.queries, "attention.qkv", 3 * width, hidden, 0, width);
     make(layer.keys_values, "attention.qkv", 3 * width, hidden, width, 3 * width);
   } else {
     make(layer.attention_in, "attention.qkv", 3 * width, hidden, 0, 3 * width);
   }
   make(layer.attention_out, "attention.out", hidden, width, 0, hidden);
-  make(layer.feed_in, "feed_forward.in", config.intermediate, hidden, 0, config.intermediate);
-  make(layer.feed_out, "feed_forward.out", hidden, config.intermediate, 0, hidden);
+  if (shape.intermediate > 0) make(layer.feed_in, "feed_forward.in", shape.intermediate, hidden, 0, shape.intermediate);
+  make(layer.feed_out, "feed_forward.out", hidden, shape.intermediate, 0, hidden);
   layer.attention_norm = norm_of(tensors, prefix + "attention_norm", config);
   layer.feed_norm = norm_of(tensors, prefix + "feed_forward_norm", config);
   return layer;
@@ -104,7 +108,13 @@ TextLayer layer_of(const Tensors& tensors, const TransformerConfig& config, int6
 }  // namespace
 
 TextLinear::TextLinear(const Tensors& tensors, const Part& part, Numbers numbers)
-    : inputs_(part.inputs), outputs_(part.end - part.begin), numbers_(numbers) {
+    : inputs_(part.inputs), outputs_(part.end - part.begin), numbers_(part.inputs > 0 ? numbers : Numbers::float32) {
+  if (inputs_ == 0) {  // the bias is all that is left
+    tensor_of(tensors, fmt::format("{}.weight", part.name), {part.outputs, 0});
+    const std::vector<float> bias = floats_of(tensors, fmt::format("{}.bias", part.name), {part.outputs});
+    bias_ = padded_copy(bias.data() + part.begin, outputs_);
+    return;
+  }
   const PackedRows stored = rows_of(tensors, fmt::format("{}.weight", part.name), part.outputs, part.inputs);
   const std::vector<float> bias = floats_of(tensors, fmt::format("{}.bias", part.name), {part.outputs});
   bias_ = padded_copy(bias.data() + part.begin, outputs_);

@@ -27,10 +27,13 @@ class TextLinear {
   int64_t inputs() const { return inputs_; }
   int64_t outputs() const { return outputs_; }
   onednn::Numbers numbers() const { return numbers_; }
-  const onednn::MatrixProduct& product() const { return *product_; }
+  const onednn::MatrixProduct& product() const { return *product_; }  // there is one unless it has no inputs
+  const float* bias() const { return bias_.data(); }
   // What the product leaves in `values`, for kernels.
   text_kernels::Products products(const void* values, const float* row_scales, const float* row_zeros) const;
-  size_t bytes() const { return product_->bytes() + (bias_.size() + scales_.size() + offsets_.size()) * sizeof(float); }
+  size_t bytes() const {
+    return (product_ ? product_->bytes() : 0) + (bias_.size() + scales_.size() + offsets_.size()) * sizeof(float);
+  }
 
  private:
   int64_t inputs_, outputs_;
@@ -47,11 +50,13 @@ struct TextNorm {
 
 struct TextLayer {
   int64_t heads = 0, head_width = 0;
-  std::optional<TextLinear> attention_in;          // queries, keys and values …
-  std::optional<TextLinear> queries, keys_values;  // … or, in a last layer that computes first tokens only, apart
-  std::optional<TextLinear> attention_out, feed_in, feed_out;
+  std::optional<TextLinear> attention_in;                      // queries, keys and values; absent without heads …
+  std::optional<TextLinear> queries, keys_values;              // … or, in a last layer that computes first tokens only, apart
+  std::optional<TextLinear> attention_out, feed_in, feed_out;  // feed_in: absent without neurons
+  bool first_only = false;                                     // computes first tokens only
   TextNorm attention_norm, feed_norm;
   int64_t attention_width() const { return heads * head_width; }
+  int64_t neurons() const { return feed_in ? feed_in->outputs() : 0; }
 };
 
 struct TextWeights {

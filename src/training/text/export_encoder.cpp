@@ -21,7 +21,10 @@ void export_encoder(const fs::path& path, const fs::path& folder, const Machine&
   if (fs::exists(folder) && (!fs::is_directory(folder) || !fs::is_empty(folder)))
     throw UserError(fmt::format("{} has something in it; name a new folder", folder.string()));
   const TextRun run(path, machine);
-  save_encoder(dynamic_cast<const TextEncoder&>(run.model->encoder()).transformer(), folder);
+  auto& encoder = dynamic_cast<TextEncoder&>(run.model->encoder());
+  // The reference library knows no layers of different shapes: closed heads and neurons stay, and say nothing.
+  encoder.narrow_structure(run.gate_state, /*same_shape=*/true);
+  save_encoder(encoder.transformer(), folder);
   write_file_atomically(folder / "tokenizer.json", run.text.tokenizer->json());
 }
 

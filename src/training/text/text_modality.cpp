@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -15,8 +16,10 @@
 #include "data/text/source.h"
 #include "encoders/text/encoder_shape.h"
 #include "l0gm/error.h"
+#include "l0gm/gate_control.h"
 #include "model/text_model.h"
 #include "training/text/frozen_features.h"
+#include "training/text/part_times.h"
 #include "training/text/text_run.h"
 
 namespace l0gm {
@@ -65,8 +68,10 @@ std::vector<FileStamp> stamps_of_weights(const fs::path& folder) {
   return stamps;
 }
 
+bool has_structure(const Config& config) { return config.gate.unit != UnitKind::none && config.gate.on_structure(); }
+
 // What is counted of the tokens; a text is never cut silently.
-void describe_tokens(const TextDataset& dataset, TextRecord& record) {
+void describe_tokens(const TextDataset& dataset, TextRecord& record, bool structured) {
   const Tokens& tokens = dataset.tokens;
   std::vector<int64_t> all(static_cast<size_t>(tokens.texts()));
   std::iota(all.begin(), all.end(), int64_t{0});
@@ -76,6 +81,11 @@ void describe_tokens(const TextDataset& dataset, TextRecord& record) {
   const double total = std::accumulate(train.begin(), train.end(), 0.0,
                                        [&](double sum, int64_t row) { return sum + static_cast<double>(tokens.length(row)); });
   record.mean_tokens = total / static_cast<double>(train.size());
+  if (structured) {
+    double squares = 0;
+    for (const int64_t row : train) squares += std::pow(static_cast<double>(tokens.length(row)), 2);
+    record.mean_square_tokens = squares / static_cast<double>(train.size());
+  }
   if (record.truncated_share > 0) {
     log_info(fmt::format("{:.1f} % of the texts are longer than encoder.max_tokens = {} and are cut",
                          100 * record.truncated_share, record.max_tokens));
@@ -105,6 +115,9 @@ void TextModality::resolve(OptionList& options, const Config& config) const {
     if (options.named(std::string(setting.key))) continue;
     options.set(fmt::format("{}={}", setting.key, value_for(setting, config.encoder)));
   }
+  const bool by_speed = config.gate.target_speedup.has_value();
+  if (by_speed && !options.named("gate.attach")) options.set("gate.attach=heads+ffn+layers");
+  if (has_structure(config) && !options.named("gate.cost")) options.set(by_speed ? "gate.cost=latency" : "gate.cost=flops");
 }
 
 std::vector<std::string> TextModality::resolved_defaults() const {
@@ -113,6 +126,9 @@ std::vector<std::string> TextModality::resolved_defaults() const {
     rows.push_back(fmt::format("| `{}` | `{}` from scratch, `{}` for a pretrained encoder, `{}` for a frozen one |", key, scratch,
                                tuned, frozen));
   }
+  rows.emplace_back("| `gate.attach` | `heads+ffn+layers` where `gate.target_speedup` is set |");
+  rows.emplace_back(
+      "| `gate.cost` | where gates are on heads, neurons or layers `flops`; `latency` where `gate.target_speedup` is set |");
   return rows;
 }
 
@@ -131,6 +147,20 @@ void TextModality::check(const Config& config, const Machine&) const {
     throw UserError(
         "gate.unit = fine has gates inside the encoder; with encoder.frozen = true nothing is trained there: use dimension or "
         "group");
+  }
+  if (config.encoder.frozen && has_structure(config)) {
+    throw UserError(fmt::format(
+        "gate.attach = {} closes parts of the encoder; with encoder.frozen = true it stays as it is: set one of them otherwise",
+        config.gate.attach.names()));
+  }
+  if (config.encoder.frozen && config.distill.hidden_weight > 0) {
+    throw UserError(
+        "distill.hidden_weight moves the encoder's states; with encoder.frozen = true they stay as they are: remove it");
+  }
+  const bool timed = config.gate.cost == UnitCost::latency || config.gate.cost == UnitCost::flops;
+  if (config.gate.unit != UnitKind::none && config.gate.target_speedup && !timed) {
+    throw UserError(
+        fmt::format("gate.target_speedup is by gate.cost = latency or flops; found {}", name_of_enum(config.gate.cost)));
   }
   if (config.train.matmul == Matmul::tf32) {
     throw UserError("train.matmul = tf32 is for graphs so far: an encoder of texts multiplies in bfloat16 or float32");
@@ -174,7 +204,7 @@ std::unique_ptr<Record> TextModality::fit(Dataset& dataset, const Config& config
                                 config.encoder.path, record->tokenizer->vocabulary_size(), record->encoder.vocabulary));
   }
   texts.tokens = cached_tokens(token_cache_folder(), data.texts, *record->tokenizer, record->max_tokens);
-  describe_tokens(texts, *record);
+  describe_tokens(texts, *record, has_structure(config));
   return record;
 }
 
@@ -182,11 +212,29 @@ std::unique_ptr<Record> TextModality::read_record(const nlohmann::json& json) co
   return std::make_unique<TextRecord>(TextRecord::from_json(json));
 }
 
+void TextModality::measure(Record& record, const Dataset& dataset, const Config& config, const Machine& machine,
+                           const Record* stored) const {
+  if (!has_structure(config) || config.gate.cost != UnitCost::latency) return;
+  auto& text = dynamic_cast<TextRecord&>(record);
+  if (stored != nullptr) {
+    text.times = text_record(*stored).times;
+    text.timed_on = text_record(*stored).timed_on;
+    return;
+  }
+  const auto& texts = dynamic_cast<const TextDataset&>(dataset);
+  const TextRows rows{&texts.tokens, texts.data.rows(Split::train), texts.data.labels, {}, {}, {}};
+  text.times = measure_parts(TextClock(rows, config, machine), text.encoder);
+  text.timed_on = machine.device.is_cpu() ? "cpu" : "gpu";
+}
+
 std::shared_ptr<Model> TextModality::make_model(const Record& record, const Config& config, uint64_t seed) const {
   const TextRecord& text = text_record(record);
   EncoderOptions encoder = config.encoder;
   encoder.max_tokens = text.max_tokens;
-  const TextFacts facts{text.class_rows, config.train.class_weights == ClassWeights::balanced};
+  const TextFacts facts{text.class_rows,
+                        config.train.class_weights == ClassWeights::balanced,
+                        {text.mean_tokens, text.mean_square_tokens},
+                        text.times};
   return make_text_model(text.encoder, facts, config.model, encoder, config.gate, seed);
 }
 
@@ -204,6 +252,7 @@ std::unique_ptr<Task> TextModality::make_task(const std::shared_ptr<Dataset>& da
   const auto texts = std::dynamic_pointer_cast<TextDataset>(dataset);
   const TextRecord& text = text_record(record);
   choose_matmul(*model, config, machine);
+  if (has_structure(config)) GateControl(config.gate, model->sites());  // refuses a target that cannot be met
   auto task = std::make_unique<TextTask>(texts, text.classes, config.train.batch, static_cast<uint64_t>(config.train.seed),
                                          machine.device, config.encoder.drop_tokens);
   if (config.encoder.frozen) {

@@ -9,23 +9,32 @@
 namespace l0gm {
 
 nlohmann::json TextRecord::to_json() const {
-  return {{"text_column", text_column},
-          {"label", label_column},
-          {"classes", classes},
-          {"class_rows", class_rows},
-          {"tokenizer", tokenizer->json()},
-          {"encoder", l0gm::to_json(encoder)},
-          {"max_tokens", max_tokens},
-          {"texts", texts},
-          {"truncated_share", truncated_share},
-          {"mean_tokens", mean_tokens},
-          {"weights", l0gm::to_json(weights)},
-          {"bayes_auc", bayes_auc},
-          {"dataset", dataset},
-          {"files", l0gm::to_json(files)},
-          {"planted", planted},
-          {"training_rows", training_rows},
-          {"teacher", teacher}};
+  nlohmann::json json = {{"text_column", text_column},
+                         {"label", label_column},
+                         {"classes", classes},
+                         {"class_rows", class_rows},
+                         {"tokenizer", tokenizer->json()},
+                         {"encoder", l0gm::to_json(encoder)},
+                         {"max_tokens", max_tokens},
+                         {"texts", texts},
+                         {"truncated_share", truncated_share},
+                         {"mean_tokens", mean_tokens},
+                         {"weights", l0gm::to_json(weights)},
+                         {"bayes_auc", bayes_auc},
+                         {"dataset", dataset},
+                         {"files", l0gm::to_json(files)},
+                         {"planted", planted},
+                         {"training_rows", training_rows},
+                         {"teacher", teacher}};
+  if (mean_square_tokens > 0) json["mean_square_tokens"] = mean_square_tokens;
+  if (times) {
+    json["times"] = {{"besides", times->besides},
+                     {"rest", times->rest},
+                     {"head", times->head},
+                     {"neuron", times->neuron},
+                     {"device", timed_on}};
+  }
+  return json;
 }
 
 TextRecord TextRecord::from_json(const nlohmann::json& json) {
@@ -41,6 +50,13 @@ TextRecord TextRecord::from_json(const nlohmann::json& json) {
     record.texts = json.at("texts").get<int64_t>();
     record.truncated_share = json.at("truncated_share").get<double>();
     record.mean_tokens = json.at("mean_tokens").get<double>();
+    record.mean_square_tokens = json.value("mean_square_tokens", 0.0);
+    if (json.contains("times")) {
+      const nlohmann::json& of = json["times"];
+      record.times = PartTimes{of.at("besides").get<double>(), of.at("rest").get<double>(), of.at("head").get<double>(),
+                               of.at("neuron").get<double>()};
+      record.timed_on = of.at("device").get<std::string>();
+    }
     record.weights = stamps_from_json(json.at("weights"));
     record.bayes_auc = json.at("bayes_auc").get<double>();
     record.dataset = json.at("dataset").get<std::string>();

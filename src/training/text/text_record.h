@@ -2,11 +2,13 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "encode/text/tokenizer.h"
 #include "encode/text/transformer_config.h"
+#include "encoders/text/part_costs.h"
 #include "training/modality.h"
 
 namespace l0gm {
@@ -25,6 +27,9 @@ class TextRecord : public Record {
   int64_t texts = 0;               // of all splits
   double truncated_share = 0;      // of them: longer than max_tokens
   double mean_tokens = 0;          // of a training text, after truncation
+  double mean_square_tokens = 0;   // the same of its square; gates on the structure only, else 0
+  std::optional<PartTimes> times;  // gate.cost = latency: as measured when training began
+  std::string timed_on;            // the device of these times
   std::vector<FileStamp> weights;  // files of the encoder that training started from; none: from scratch
   double bayes_auc = 0;            // made texts
 

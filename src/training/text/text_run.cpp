@@ -48,6 +48,25 @@ TextRun::TextRun(const fs::path& path, const Machine& its_machine) : Run(TextMod
   choose_matmul(*model, config, machine);
 }
 
+std::shared_ptr<Model> TextRun::served() {
+  if (!structure()) return model;
+  if (narrowed_ == nullptr) {
+    narrowed_ = TextModality().make_model(text, config, 0);
+    place(*narrowed_, machine.device, dtype_of(config.train.precision));
+    copy_into(model->state(), narrowed_->state(), folder.best().string());
+    dynamic_cast<TextEncoder&>(narrowed_->encoder()).narrow_structure(gate_state);
+    choose_matmul(*narrowed_, config, machine);
+    narrowed_->eval();
+  }
+  return narrowed_;
+}
+
+std::optional<StructureReport> TextRun::structure() const {
+  const StructureGates* gates = dynamic_cast<const TextEncoder&>(model->encoder()).structure();
+  if (gates == nullptr) return std::nullopt;
+  return gates->report(gate_state);
+}
+
 Nouns TextRun::nouns() const { return {"texts", "inputs"}; }
 
 const TextDataset& TextRun::dataset() {
@@ -75,17 +94,31 @@ Predictions TextRun::predict(Split split) {
     const torch::Tensor features = frozen_features(*model, texts, text, dataset().data.texts.sha256(), config, machine.device);
     texts.features = dynamic_cast<TextEncoder&>(model->encoder()).scaled(features);
   }
-  return predict_texts(*model, gate_state, texts, text.classes, machine.device);
+  return predict_texts(*served(), gate_state, texts, text.classes, machine.device);
 }
 
 PerturbedPredictions TextRun::predict_perturbed(Split split, const Perturbation& perturbation, bool) {
   const PerturbedTexts perturbed(rows(split), perturbation, static_cast<uint64_t>(config.train.seed), *text.tokenizer,
                                  dynamic_cast<TextEncoder&>(model->encoder()));
-  return {predict_texts(*model, gate_state, perturbed.rows(), text.classes, machine.device), perturbed.sha256()};
+  return {predict_texts(*served(), gate_state, perturbed.rows(), text.classes, machine.device), perturbed.sha256()};
+}
+
+torch::Tensor TextRun::interface_of(Split split) {
+  c10::InferenceMode inference;
+  const std::shared_ptr<Model> its = served();
+  its->eval();
+  const TextRows texts = rows(split);
+  torch::Tensor all = at::empty({static_cast<int64_t>(texts.rows.size()), its->encoder().width()}, torch::kFloat32);
+  for_each_block(texts, machine.device, [&](std::span<const int64_t> positions, TextBatch& batch) {
+    GatePass pass = GatePass::evaluation(gate_state, batch.example_ids);
+    all.index_copy_(0, at::tensor(std::vector<int64_t>(positions.begin(), positions.end()), torch::kInt64),
+                    its->encoder().forward(batch, pass).to(torch::kCPU, torch::kFloat32));
+  });
+  return all;
 }
 
 GateReport TextRun::gates(Split split) {
-  return report_gates(*this, [&] {
+  GateReport report = report_gates(*this, [&] {
     c10::InferenceMode inference;
     model->eval();
     const TextRows texts = rows(split);
@@ -101,12 +134,24 @@ GateReport TextRun::gates(Split split) {
     });
     return gates;
   });
+  if (structure()) report.parameters -= model->encoder().shared_parameters() - served()->encoder().shared_parameters();
+  return report;
 }
 
 void TextRun::add_figures(Split, Evaluation& evaluation) {
   if (text.bayes_auc > 0) evaluation.bayes_auc = text.bayes_auc;
   evaluation.further["max_tokens"] = text.max_tokens;
   evaluation.further["truncated_share"] = text.truncated_share;
+  if (const std::optional<StructureReport> left = structure()) {
+    evaluation.further["layers"] = left->layers;
+    evaluation.further["layers_dense"] = left->layers_dense;
+    evaluation.further["heads"] = left->heads;
+    evaluation.further["heads_dense"] = left->heads_dense;
+    evaluation.further["neurons"] = left->neurons;
+    evaluation.further["neurons_dense"] = left->neurons_dense;
+    evaluation.further["speedup_by_cost"] = left->speedup;
+    evaluation.further["gate_cost"] = name_of_enum(config.gate.cost);
+  }
 }
 
 }  // namespace l0gm

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "encoders/text/text_encoder.h"
 #include "training/run.h"
 #include "training/text/text_record.h"
 #include "training/text/text_task.h"
@@ -18,6 +19,7 @@ class TextRun : public Run {
   Nouns nouns() const override;
   Predictions predict(Split split) override;
   PerturbedPredictions predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) override;
+  torch::Tensor interface_of(Split split) override;
   GateReport gates(Split split) override;
   std::optional<InputReport> inputs(Split) override { return std::nullopt; }
   void add_figures(Split split, Evaluation& evaluation) override;
@@ -25,7 +27,15 @@ class TextRun : public Run {
   const TextDataset& dataset();  // refused when its files have changed since training
   TextRows rows(Split split);    // UserError if there are none
 
+  // The model that predicts: closed heads, neurons and layers are taken out, where gates are on these.
+  std::shared_ptr<Model> served();
+  // How much of the encoder is left, where gates are on its structure.
+  std::optional<StructureReport> structure() const;
+
   TextRecord text;
+
+ private:
+  std::shared_ptr<Model> narrowed_;
 };
 
 // Matrix products of a text encoder on this machine: in bfloat16 on a GPU, unless the configuration says otherwise.

@@ -120,7 +120,13 @@ std::shared_ptr<Batch> TextTask::training_batch(int64_t epoch, int64_t index) {
   texts.soft_targets = soft_targets_;
   texts.drop_tokens = drop_tokens_;
   texts.drop_key = mix_key(seed_, draw_epoch, static_cast<uint64_t>(epoch));
-  return make_batch(texts, order_.batch(epoch, index), device_);
+  const auto positions = order_.batch(epoch, index);
+  std::shared_ptr<TextBatch> batch = make_batch(texts, positions, device_);
+  if (hidden_targets_.defined()) {
+    batch->teacher_states = hidden_targets_.index_select(0, on_device({positions.begin(), positions.end()}, device_));
+    batch->teacher_weight = hidden_weight_;
+  }
+  return batch;
 }
 
 Predictions TextTask::predict(Model& model, const GateState& state, Split split) {
@@ -130,6 +136,12 @@ Predictions TextTask::predict(Model& model, const GateState& state, Split split)
 void TextTask::set_soft_targets(const Predictions& predictions) {
   soft_targets_ =
       at::tensor(predictions.probabilities, torch::kFloat64).view({predictions.size(), -1}).to(device_, torch::kFloat32);
+}
+
+void TextTask::set_hidden_targets(const torch::Tensor& states, double weight) {
+  hidden_targets_ = states.to(device_).clone();
+  const torch::Tensor exact = states.to(torch::kCPU, torch::kFloat64);
+  hidden_weight_ = weight / std::max((exact - exact.mean(0)).square().mean().item<double>(), 1e-12);
 }
 
 void TextTask::set_features(torch::Tensor train, torch::Tensor valid) {

@@ -58,6 +58,7 @@ class TextTask : public Task {
   Predictions predict(Model& model, const GateState& state, Split split) override;
   int64_t class_count() const override { return static_cast<int64_t>(classes_.size()); }
   void set_soft_targets(const Predictions& predictions) override;
+  void set_hidden_targets(const torch::Tensor& states, double weight) override;
   // A frozen encoder: what it says of training and validation texts, in the order of their rows.
   void set_features(torch::Tensor train, torch::Tensor valid);
 
@@ -70,6 +71,8 @@ class TextTask : public Task {
   double drop_tokens_;
   LengthOrder order_;
   torch::Tensor soft_targets_, train_features_, valid_features_;
+  torch::Tensor hidden_targets_;  // [training texts, width], or undefined
+  double hidden_weight_ = 0;
 };
 
 }  // namespace l0gm

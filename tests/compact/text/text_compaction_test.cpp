@@ -19,7 +19,7 @@ using namespace testing_tools;
 constexpr double float32_gap = 2e-5;
 
 // Compacts a run and compares file and run with the run's own model on odd texts.
-nlohmann::json compact_and_compare(const TrainedTinyText& trained, const CompactOptions& options = {}) {
+nlohmann::json compact_and_compare(const TrainedTinyText& trained, const CompactOptions& options = {}, bool narrowed = false) {
   const nlohmann::json result = trained.compact(options);
   EXPECT_EQ(result["kind"], "text");
   EXPECT_LE(result["parity_float64"].get<double>(), algebra_limit);
@@ -27,7 +27,7 @@ nlohmann::json compact_and_compare(const TrainedTinyText& trained, const Compact
   EXPECT_EQ(result["parity_float32_limit"].get<double>(), 1e-4);
   EXPECT_GT(result["rows_checked"].get<int64_t>(), 60) << "validation texts and made ones";
   EXPECT_EQ(result["bytes"].get<int64_t>(), static_cast<int64_t>(std::filesystem::file_size(trained.file)));
-  EXPECT_EQ(result["encoder_narrowed"], false);
+  EXPECT_EQ(result["encoder_narrowed"], narrowed);
   for (const char* split : {"valid", "test"}) EXPECT_EQ(result["figures"][split]["rows"], 60) << split;
   const std::vector<double> wanted = trained.uncompacted(some_texts());
   const double allowed = options.weights == WeightType::float32 ? float32_gap : 0.05;
@@ -81,6 +81,43 @@ TEST(TextCompaction, FineUnits) {
   const torch::Tensor factors = file.model->encoder().learned_buffers().at("token_factors");
   EXPECT_EQ(factors.sizes(), (std::vector<int64_t>{4, 16}));
   EXPECT_GT(factors.eq(0).sum().item<int64_t>(), 0) << "no token gate closed: the test shows nothing";
+}
+
+// Closed heads, neurons and layers are not in the file.
+TEST(TextCompaction, StructureIsTakenOut) {
+  for (const std::string pooling : {"mean", "cls"}) {
+    SCOPED_TRACE(pooling);
+    const TrainedTinyText trained(
+        {"encoder.depth=3", "gate.attach=heads+ffn+layers+interface", "gate.target_active=0.35", "encoder.pooling=" + pooling});
+    const TrainedTinyText dense({"encoder.depth=3", "gate.unit=none", "train.epochs=1"});
+    const nlohmann::json result = compact_and_compare(trained, {}, true);
+    EXPECT_EQ(result["units"], 3 + 6 + 72 + 16);
+    const nlohmann::json& left = result["structure"];
+    EXPECT_LT(left["heads"].get<int64_t>() + left["neurons"].get<int64_t>(), 6 + 72);
+    EXPECT_GT(left["speedup"].get<double>(), 1.5);
+    EXPECT_LT(result["bytes"].get<int64_t>(), dense.compact()["bytes"].get<int64_t>());
+    const TextFile file = read_text_model(trained.file);
+    EXPECT_EQ(file.header.net.encoder.layers, left["layers"].get<int64_t>());
+    int64_t heads = 0;
+    for (int64_t i = 0; i < file.header.net.encoder.layers; ++i) heads += file.header.net.encoder.shape_of(i).heads;
+    EXPECT_EQ(heads, left["heads"].get<int64_t>());
+    const std::string card = read_file(result["card"].get<std::string>());
+    for (const char* words : {"of 3 layers", "of 6 attention heads", "of 72 neurons left", "times as fast as the dense model"})
+      EXPECT_NE(card.find(words), std::string::npos) << words << "\n" << card;
+    for (const WeightType weights : {WeightType::bfloat16, WeightType::int8}) {
+      CompactOptions options;
+      options.weights = weights;
+      compact_and_compare(trained, options, true);
+    }
+  }
+}
+
+TEST(TextCompaction, TheCardSaysWhichSpeedWasReached) {
+  const TrainedTinyText trained({"encoder.depth=3", "gate.target_speedup=1.5", "gate.cost=flops"});
+  const nlohmann::json result = compact_and_compare(trained, {}, true);
+  EXPECT_GE(result["structure"]["speedup"].get<double>(), 1.5);
+  const std::string card = read_file(result["card"].get<std::string>());
+  EXPECT_NE(card.find("asked to be 1.5 times as fast"), std::string::npos) << card;
 }
 
 TEST(TextCompaction, Bfloat16HalvesTheFileAndSaysWhatItCosts) {

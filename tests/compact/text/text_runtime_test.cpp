@@ -69,6 +69,37 @@ TEST(TextRuntime, SaysWhatLibTorchSays) {
   }
 }
 
+// Layers that differ: fewer heads, fewer neurons, none of them.
+TEST(TextRuntime, NarrowedLayers) {
+  if (!onednn::obstacle().empty()) GTEST_SKIP() << onednn::obstacle();
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "m.l0gm";
+  const auto tokenizer = train_tokenizer({"word0 word1 word2", "word3 word4", "word5 word6 a"}, 120);
+  for (const Pooling pooling : {Pooling::mean, Pooling::cls}) {
+    for (const LayerShape last : {LayerShape{3, 17}, LayerShape{0, 17}, LayerShape{3, 0}, LayerShape{0, 0}}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", name_of_enum(pooling), last.heads, last.intermediate));
+      const nlohmann::json json = {{"model_type", "bert"},           {"vocab_size", tokenizer->vocabulary_size()},
+                                   {"max_position_embeddings", 140}, {"hidden_size", 32},
+                                   {"num_hidden_layers", 3},         {"num_attention_heads", 4},
+                                   {"intermediate_size", 48}};
+      TextHeader header = header_of(parse_transformer_config(json, "test"), tokenizer);
+      header.net.pooling = pooling;
+      header.net.encoder.narrowed = {{1, 40}, {0, 5}, last};
+      const auto model = model_of(header.net, nullptr);
+      write_text_model(path, header, *model);
+      EXPECT_EQ(read_text_model(path).header.net.encoder, header.net.encoder);
+      EXPECT_LE(gap_between(path, some_texts()), 1e-5);
+      const std::vector<double> exact = told(TextPredictor(path, {false, text_machine(), {}}), some_texts());
+      for (const auto& [rounded, most] : {std::pair(WeightType::bfloat16, 0.05), std::pair(WeightType::int8, 0.15)}) {
+        header.weights = rounded;
+        write_text_model(path, header, *model);
+        EXPECT_LE(gap_of(told(TextFilePredictor(Container::read(path), false, 2), some_texts()), exact), most)
+            << name_of_enum(rounded);
+      }
+    }
+  }
+}
+
 TEST(TextRuntime, DebertaIsServedWithLibTorch) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "m.l0gm";

@@ -45,6 +45,7 @@ struct TrainedTinyText {
   std::vector<double> uncompacted(const std::vector<std::string>& texts) const {
     TextRun opened(run, text_machine());
     place(*opened.model, torch::kCPU, torch::kFloat64);
+    dynamic_cast<TextEncoder&>(opened.model->encoder()).compute_closed_parts(true);
     TextPool pool;
     std::vector<int64_t> rows;
     for (const std::string& text : texts) {

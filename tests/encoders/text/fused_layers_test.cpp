@@ -52,14 +52,15 @@ struct Computed {
   std::vector<std::pair<std::string, torch::Tensor>> gradients;
 };
 
-Computed compute(Transformer& transformer, const TextBatch& batch, torch::Dtype type, bool fused, bool training) {
+Computed compute(Transformer& transformer, const TextBatch& batch, torch::Dtype type, bool fused, bool training,
+                 const std::vector<LayerGates>& gates = std::vector<LayerGates>(3)) {
   const GatePass pass({}, 7, 3, batch.example_ids);
   const LayerPass layer_pass{batch, pass, training ? batch.token_ids() : torch::Tensor(), type};
   torch::Tensor x = transformer.embed(layer_pass);
   if (fused) {
-    x = transformer.first_layers(3, x, layer_pass, {});
+    x = transformer.first_layers(3, x, layer_pass, {}, gates);
   } else {
-    for (int64_t i = 0; i < 3; ++i) x = transformer.layer(i, x, layer_pass, {}, false);
+    for (int64_t i = 0; i < 3; ++i) x = transformer.layer(i, x, layer_pass, {}, false, gates[static_cast<size_t>(i)]);
   }
   Computed result{x.detach(), {}};
   for (torch::Tensor& parameter : transformer.parameters()) parameter.mutable_grad() = torch::Tensor();
@@ -93,6 +94,43 @@ TEST_F(FusedOnDevice, LayersAndGradientsAreThoseOfSingleLayers) {
       }
     }
   }
+}
+
+// Factors of heads and neurons, a layer that counts in part, heads and neurons that are left out.
+TEST_F(FusedOnDevice, GatedLayersAreThoseOfSingleLayers) {
+  const TextBatch batch = some_texts();
+  at::manual_seed(5);
+  Transformer transformer(small_config(128, 4, 0));
+  transformer.draw_weights();
+  transformer.to(gpu);
+  const auto real = at::TensorOptions(torch::kFloat32).device(gpu);
+  const auto indices = [](const std::vector<int64_t>& values) { return at::tensor(values, torch::kInt64).to(gpu); };
+  std::vector<LayerGates> gates(3);
+  gates[0].heads = at::rand({4}, real).requires_grad_();
+  gates[0].neurons = at::rand({256}, real).requires_grad_();
+  gates[1].layer = at::full({}, 0.3, real).requires_grad_();
+  gates[2].kept_heads = indices({0, 3});
+  gates[2].kept_neurons = at::arange(0, 256, 4, at::TensorOptions(torch::kInt64).device(gpu));
+  const auto factors = [&] {
+    const torch::Tensor all = at::cat({gates[0].heads.grad(), gates[0].neurons.grad(), gates[1].layer.grad().view({1})}).clone();
+    for (torch::Tensor* of : {&gates[0].heads, &gates[0].neurons, &gates[1].layer}) of->mutable_grad() = torch::Tensor();
+    return all;
+  };
+  const Computed plain = compute(transformer, batch, torch::kBFloat16, false, true, gates);
+  const torch::Tensor of_plain = factors();
+  const Computed fused = compute(transformer, batch, torch::kBFloat16, true, true, gates);
+  EXPECT_LT(relative_difference(factors(), of_plain), 0.03);
+  EXPECT_LT(relative_difference(fused.states, plain.states), 0.02);
+  for (size_t i = 0; i < plain.gradients.size(); ++i) {
+    if (plain.gradients[i].first.ends_with("qkv.bias")) continue;
+    EXPECT_LT(relative_difference(fused.gradients[i].second, plain.gradients[i].second), 0.04) << plain.gradients[i].first;
+  }
+  torch::InferenceMode inference;
+  std::vector<LayerGates> fixed = gates;
+  const GatePass pass({}, 7, 3, batch.example_ids);
+  const LayerPass layer_pass{batch, pass, {}, torch::kBFloat16};
+  const torch::Tensor on_the_fly = transformer.first_layers(3, transformer.embed(layer_pass), layer_pass, {}, fixed);
+  EXPECT_LT(relative_difference(on_the_fly, plain.states), 0.02);
 }
 
 TEST_F(FusedOnDevice, WithoutGradientTheSameAndChangedWeightsAreNoticed) {

@@ -66,8 +66,8 @@ class ReferenceText {
     return a;
   }
   std::vector<double> attended(const Rows& qkv, size_t query) const {
-    const auto hidden = static_cast<size_t>(header_.net.encoder.hidden),
-               width = static_cast<size_t>(header_.net.encoder.head_width());
+    const auto width = static_cast<size_t>(header_.net.encoder.head_width());
+    const size_t hidden = qkv[0].size() / 3;  // of the heads that there are
     std::vector<double> out(hidden, 0);
     for (size_t head = 0; head < hidden; head += width) {
       std::vector<double> weights;

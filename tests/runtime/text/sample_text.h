@@ -19,6 +19,7 @@ struct SampleText {
   std::string activation = "gelu";
   Pooling pooling = Pooling::mean;
   int64_t hidden = 24, layers = 2, heads = 3, intermediate = 40;
+  std::vector<LayerShape> narrowed = {};  // what layers have left; empty: all
   int64_t members = 1, classes = 2;
   std::vector<int64_t> selected;
   bool scaled = false, token_factors = false;
@@ -43,6 +44,14 @@ inline SampleText small_text(WeightType weights) {
           .max_tokens = 20};
 }
 
+// The same with layers that have lost heads and neurons, one of them all.
+inline SampleText small_narrowed_text() {
+  SampleText sample = small_text(WeightType::float32);
+  sample.layers = 3;
+  sample.narrowed = {{1, 5}, {0, 0}, {2, 3}};
+  return sample;
+}
+
 inline TextHeader sample_text_header(const SampleText& sample) {
   TextHeader header;
   header.tokenizer = train_tokenizer({"one two three four", "five six seven", "eight nine ten eleven twelve"}, 200);
@@ -64,6 +73,7 @@ inline TextHeader sample_text_header(const SampleText& sample) {
   }
   if (sample.model_type == "deberta-v2") config.update({{"relative_attention", true}, {"pos_att_type", "c2p|p2c"}});
   header.net.encoder = parse_transformer_config(config, "sample");
+  header.net.encoder.narrowed = sample.narrowed;
   header.net.pooling = sample.pooling;
   header.net.members = sample.members;
   header.net.classes = sample.classes;
@@ -115,11 +125,12 @@ inline DrawnTensors drawn_tensors(const TextNet& net, uint64_t seed) {
   draw_norm(encoder + "embeddings.norm");
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string layer = encoder + "layer" + std::to_string(i) + ".";
-    draw_map(layer + "attention.qkv", 3 * c.hidden, c.hidden);
-    draw_map(layer + "attention.out", c.hidden, c.hidden);
+    const int64_t width = c.shape_of(i).heads * c.head_width(), neurons = c.shape_of(i).intermediate;
+    draw_map(layer + "attention.qkv", 3 * width, c.hidden);
+    draw_map(layer + "attention.out", c.hidden, width);
     draw_norm(layer + "attention_norm");
-    draw_map(layer + "feed_forward.in", c.intermediate, c.hidden);
-    draw_map(layer + "feed_forward.out", c.hidden, c.intermediate);
+    draw_map(layer + "feed_forward.in", neurons, c.hidden);
+    draw_map(layer + "feed_forward.out", c.hidden, neurons);
     draw_norm(layer + "feed_forward_norm");
   }
   if (net.token_factors) draw("encoder.token_factors", {4, c.hidden}, 0.3, 1);

@@ -70,6 +70,15 @@ std::vector<SampleText> every_sample() {
   SampleText odd;  // nothing fits a vector
   odd.hidden = 15, odd.heads = 5, odd.intermediate = 7, odd.layers = 1;
   samples.push_back(odd);
+  for (const Pooling pooling : {Pooling::mean, Pooling::cls}) {
+    for (const LayerShape last : {LayerShape{2, 9}, LayerShape{0, 40}, LayerShape{3, 0}, LayerShape{0, 0}}) {
+      SampleText narrowed;
+      narrowed.pooling = pooling;
+      narrowed.layers = 3;
+      narrowed.narrowed = {{1, 16}, {0, 3}, last};
+      samples.push_back(narrowed);
+    }
+  }
   return samples;
 }
 
@@ -225,6 +234,19 @@ TEST(TextModel, TensorsOfOtherNamesAndShapesAreRefused) {
   EXPECT_NE(refusal([&](DrawnTensors& t) { t.erase(out); }).find("numbers, its net has"), std::string::npos);
 }
 
+TEST(TextModel, LayersThatCannotBeAreRefused) {
+  SampleText sample;
+  sample.layers = 2;
+  const auto refusal = [&](const std::vector<LayerShape>& shapes) {
+    sample.narrowed = shapes;
+    TextNet net = sample_text_header(sample).net;
+    return message_of<UserError>([&] { TextNet::from_json(net.to_json(), 2); });
+  };
+  EXPECT_NE(refusal({{1, 3}}).find("one for each of 2 layers"), std::string::npos) << refusal({{1, 3}});
+  EXPECT_NE(refusal({{1, 3}, {4, 3}}).find("heads"), std::string::npos) << "3 there are";
+  EXPECT_NE(refusal({{1, 3}, {1, -1}}).find("neurons"), std::string::npos);
+}
+
 TEST(TextModel, WeightsThatGiveNoNumberAreSaidSo) {
   NEEDS_ONEDNN();
   const TextHeader header = sample_text_header({});
@@ -242,7 +264,7 @@ TEST(TextModel, WeightsThatGiveNoNumberAreSaidSo) {
 TEST(TextModel, KeptFiles) {
   NEEDS_ONEDNN();
   const std::filesystem::path folder = std::filesystem::path(L0GM_SOURCE_DIR) / "tests/runtime/files";
-  for (const std::string name : {"version1_text", "version1_text_int8"}) {
+  for (const std::string name : {"version1_text", "version1_text_int8", "version1_text_narrowed"}) {
     const nlohmann::json expected = nlohmann::json::parse(read_file(folder / (name + ".json")));
     const TextModel model(Container::read(folder / (name + ".l0gm")), {.threads = 1, .calibrated = false});
     const double close = model.program().numbers() == onednn::Numbers::int8 ? 0.03 : 2e-6;

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Accuracy against measured throughput: gates on heads, neurons and layers beside every baseline, at several speed-ups. Every run by the l0gm program;
+finished ones are kept and skipped as long as configuration and settings are the same (remove the folder after a change of the program).
+
+Usage: bench/text_structure.py [--config examples/text/imdb.toml] [--encoder gte-small] [--speedups 1.5,2,3] [--seeds 3] [--device cuda]
+                               [--set key=value …] [--methods gate,first,…] [--out runs/text_structure] [--table]
+A GPU:       L0GM_DATA=… L0GM_WEIGHTS=… bench/text_structure.py --device cuda --epochs 3 > text_structure.md
+A processor: bench/text_structure.py --config examples/text/faster.toml --encoder '' --device cpu --seeds 2
+
+Every method is asked for the same speed-up, by times that were measured on the device before its training, and trains for as many steps; then all runs
+are timed in turn (`l0gm bench text`, --rounds times, the median counts), so that the table shows what was reached and not what was asked for. A method that
+cannot be so fast is listed with the message that says so. Prints Markdown; --table prints what is there and trains nothing.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+from pathlib import Path
+
+from runs import ROOT, Cell, Runs, table
+
+ALL = {"gate.attach": "heads+ffn+layers"}
+STATIC = {"gate.logits": "static"}
+FROM_START = {**STATIC, "gate.attach": "layers", "schedule.warmup": 0}
+# What each method sets beside the speed-up. "teacher": also learns from the dense run of the same seed.
+METHODS: dict[str, tuple[str, dict[str, object], bool]] = {
+    "gate": ("gates on heads, neurons, layers", ALL, False),
+    "gate-teacher": ("the same, taught by the dense model", ALL, True),
+    "gate-layers": ("gates on layers", {"gate.attach": "layers"}, False),
+    "gate-layers-measured": ("layers closed one by one by validation loss", {"gate.attach": "layers", "gate.worth": "measured"}, False),
+    "gate-parts": ("gates on heads and neurons", {"gate.attach": "heads+ffn"}, False),
+    "first": ("first layers kept", {**FROM_START, "gate.static_by": "first"}, False),
+    "first-teacher": ("first layers kept, taught by the dense model", {**FROM_START, "gate.static_by": "first"}, True),
+    "last": ("last layers kept", {**FROM_START, "gate.static_by": "last"}, False),
+    "alternate": ("alternate layers kept", {**FROM_START, "gate.static_by": "alternate"}, False),
+    "heads-gradient": ("heads by gradient, one-shot", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient"}, False),
+    "heads-gradient-rounds": ("heads by gradient, 8 rounds", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient", "gate.static_rounds": 8}, False),
+    "ffn-magnitude": ("neurons by magnitude", {**STATIC, "gate.attach": "ffn", "gate.static_by": "magnitude"}, False),
+    "parts-gradient": ("heads and neurons by gradient, one-shot", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient"}, False),
+    "parts-gradient-rounds": ("heads and neurons by gradient, 8 rounds", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient", "gate.static_rounds": 8}, False),
+    "parts-random": ("heads and neurons at random", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "random"}, False),
+}
+TEACHING = {"distill.weight": 0.5, "distill.temperature": 2, "distill.hidden_weight": 1}
+
+
+class StructureRuns(Runs):
+    only_table = False
+
+    def train(self, cell: Cell, seed: int, judge: bool = True) -> dict:
+        """A run that the program refuses (a speed-up that cannot be) is kept as its message."""
+        result = self.out / cell.name / f"{seed}.json"
+        if self.only_table:
+            return json.loads(result.read_text()) if result.exists() else {}
+        try:
+            return super().train(cell, seed, judge)
+        except RuntimeError as error:
+            message = str(error).strip().splitlines()[-1]
+            print(f"{cell.name} seed {seed}: {message}", file=sys.stderr)
+            shutil.rmtree(self.out / cell.name / str(seed), ignore_errors=True)
+            return {"refused": message}
+
+    def throughput(self, folders: list[Path], rounds: int) -> dict[Path, float]:
+        """Texts a second (on a processor: of its own seconds) of each run, asked in turn; the median over rounds."""
+        kept = self.out / "throughput.json"
+        if self.only_table:
+            return {Path(key): value for key, value in json.loads(kept.read_text()).items()} if kept.exists() else {}
+        found: dict[Path, list[float]] = {}
+        for _ in range(rounds):
+            for folder in folders:
+                result = self.l0gm("bench", "text", str(folder), "--device", self.device, "--threads", "1")
+                seconds = result["processor_seconds" if self.device == "cpu" else "inference_seconds"]  # others may use the processor
+                found.setdefault(folder, []).append(result["texts"] / seconds)
+        medians = {folder: statistics.median(values) for folder, values in found.items()}
+        kept.write_text(json.dumps({str(folder): value for folder, value in medians.items()}))
+        return medians
+
+
+def cells_of(arguments: argparse.Namespace, common: dict[str, object]) -> list[Cell]:
+    dense = Cell("dense", "dense", arguments.config, {**common, "gate.unit": "none"})
+    cells = [dense]
+    for speedup in arguments.speedups:
+        for name in arguments.methods:
+            label, options, taught = METHODS[name]
+            settings = {**common, **options, "gate.target_speedup": speedup, **(TEACHING if taught else {})}
+            cells.append(Cell(f"{name}-{speedup:g}", label, arguments.config, settings, dense if taught else None))
+    return cells
+
+
+def spread(values: list[float], digits: int) -> str:
+    return f"{statistics.mean(values):.{digits}f}" + (f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else "")
+
+
+def row(runs: StructureRuns, cell: Cell, asked: str, results: list[dict], speeds: dict[Path, float], seeds: range) -> list[str]:
+    done = [(seed, result) for seed, result in zip(seeds, results) if "test" in result]
+    if not done:
+        refused = next((result["refused"] for result in results if "refused" in result), "not trained")
+        return [asked, cell.label, "0", *["-"] * 8, refused.split("cannot be met: ")[-1][:120]]
+    tests = [result["test"] for _, result in done]
+    mine = [speeds.get(runs.out / cell.name / str(seed)) for seed, _ in done]
+    dense = [speeds.get(runs.out / "dense" / str(seed)) for seed, _ in done]
+    ratios = [a / b for a, b in zip(mine, dense) if a and b]
+    promised = [test.get("speedup_by_cost", 1.0) for test in tests]
+    parts = [" / ".join(str(test[key]) for key in ("layers", "heads", "neurons")) for test in tests if "layers" in test]
+    return [asked, cell.label, str(len(done)), spread([100 * result["valid"]["accuracy"] for _, result in done], 2),
+            spread([100 * test["accuracy"] for test in tests], 2), spread([test["nll_scaled"] for test in tests], 4),
+            spread(promised, 2), spread(ratios, 2) if ratios else "-", f"{statistics.mean(mine):.0f}" if all(mine) else "-",
+            spread([test["parameters"] / 1e6 for test in tests], 2), ", ".join(str(test.get("projected_units", 0)) for test in tests), "; ".join(parts)]
+
+
+HEAD = ["asked", "method", "seeds", "valid accuracy %", "test accuracy %", "NLL calibrated", "promised", "measured", "texts/s", "M parameters", "projected",
+        "layers / heads / neurons"]
+
+
+def encoder_options(name: str) -> dict[str, object]:
+    if not name:
+        return {}
+    folder = Path(os.environ.get("L0GM_WEIGHTS", ROOT.parent / "shared" / "weights")) / name
+    if not (folder / "config.json").exists():
+        raise SystemExit(f"text_structure.py: no encoder in {folder}; set L0GM_WEIGHTS to the folder that holds {name}")
+    return {"encoder.path": folder}
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=Path, default=ROOT / "examples" / "text" / "imdb.toml")
+    parser.add_argument("--encoder", default="gte-small", help="a folder of weights; empty: what the configuration says")
+    parser.add_argument("--speedups", type=lambda text: [float(item) for item in text.split(",")], default=[1.5, 2.0, 3.0])
+    parser.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, help="of every run, the dense one as well")
+    parser.add_argument("--set", action="append", default=[], help="key=value for every run")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "l0gm")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "text_structure")
+    parser.add_argument("--table", action="store_true")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.methods) - set(METHODS):
+        parser.error(f"--methods: {', '.join(sorted(unknown))} is none of {', '.join(METHODS)}")
+    return arguments
+
+
+def main() -> None:
+    arguments = read_arguments()
+    runs = StructureRuns(arguments.program, arguments.out, arguments.jobs, arguments.device)
+    runs.only_table = arguments.table
+    common: dict[str, object] = encoder_options(arguments.encoder)
+    common.update(item.split("=", 1) for item in arguments.set)
+    if arguments.epochs:
+        common["train.epochs"] = arguments.epochs
+    cells, seeds = cells_of(arguments, common), range(arguments.seeds)
+    results: dict[str, list[dict]] = {cell.name: [] for cell in cells}
+    for seed in seeds:  # seed by seed: what an interruption leaves is whole lines
+        for cell in cells:
+            results[cell.name].append(runs.train(cell, seed))
+    folders = [runs.out / cell.name / str(seed) for seed in seeds for cell in cells if "test" in results[cell.name][seed]]
+    speeds = runs.throughput(folders, arguments.rounds)
+    rows = []
+    for cell in cells:
+        asked = "1" if cell.name == "dense" else cell.name.rsplit("-", 1)[1]
+        rows.append(row(runs, cell, asked, results[cell.name], speeds, seeds))
+    table(HEAD, rows)
+
+
+if __name__ == "__main__":
+    main()

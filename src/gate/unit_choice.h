@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "l0gm/gate_pass.h"
+
+namespace l0gm {
+
+// How much may stay open: a share of a total cost, or k units.
+struct UnitBudget {
+  double share = 1, total = 0;
+  std::optional<int64_t> k;
+  std::optional<double> above;  // units of unequal cost: those that rank no higher stay closed although there is room
+};
+
+// Opens units over all sites by falling rank (ties by order) while the sum of their costs stays within the budget; equal costs:
+// exactly round(share * units). The first of each site comes before all others: a site without an open unit would open one
+// beyond the budget. A part of another unit (GateSite::outer) ranks no higher than the whole and is closed where that is; what it
+// would have cost is left to others. The result, like `ranking` and `cost`, has a tensor for each site: bool [units], on the CPU.
+std::vector<torch::Tensor> choose_units(const std::vector<const GateSite*>& sites, const std::vector<torch::Tensor>& ranking,
+                                        const std::vector<torch::Tensor>& cost, const UnitBudget& budget);
+
+// The share of the cost of all units that the cheapest one of each site has: no choice can have less.
+double least_cost_share(const std::vector<const GateSite*>& sites);
+
+}  // namespace l0gm

@@ -1,0 +1,145 @@
+#include "gate/unit_choice.h"
+
+#include "gate/toy_control.h"
+#include "l0gm/error.h"
+#include "support/temporary_folder.h"
+
+namespace l0gm {
+namespace {
+
+using namespace testing_tools;
+
+// Two layers of two heads each.
+struct Layers {
+  GateOptions options;
+  GateSite layers, heads;
+  explicit Layers(const GateOptions& given, const torch::Tensor& of_layers = reals({1, 1}),
+                  const torch::Tensor& of_heads = reals({1, 1, 1, 1}))
+      : options(given),
+        layers(site_of(options, of_layers, reals({1, 1}), {}, "layers")),
+        heads(site_of(options, of_heads, reals({2, 2, 2, 2}), {}, "heads")) {
+    heads.outer = &layers;
+    heads.outer_unit = at::tensor({0, 0, 1, 1}, torch::kInt64);
+    layers.cost_besides = 2;
+  }
+  std::vector<const GateSite*> sites() const { return {&layers, &heads}; }
+};
+
+TEST(UnitChoice, PartsOfAClosedUnitAreClosedAndLeaveTheirBudget) {
+  const Layers toy(by_target(0.5));
+  // The best head is inside the layer that is closed: the other layer's heads come in its place.
+  const auto masks = choose_units(toy.sites(), {reals({5, -1}), reals({1, 0, 9, 8})},
+                                  {toy.layers.gate->cost(), toy.heads.gate->cost()}, {0.5, 10, {}});
+  EXPECT_TRUE(at::equal(masks[0], flags({1, 0})));
+  EXPECT_TRUE(at::equal(masks[1], flags({1, 1, 0, 0})));
+}
+
+TEST(UnitChoice, WhatFitsIsOpened) {
+  const Layers toy(by_target(0.5));
+  const auto masks = choose_units(toy.sites(), {reals({5, 4}), reals({1, 0, 9, 8})},
+                                  {toy.layers.gate->cost(), toy.heads.gate->cost()}, {0.6, 10, {}});
+  EXPECT_TRUE(at::equal(masks[0], flags({1, 1})));
+  EXPECT_TRUE(at::equal(masks[1], flags({0, 0, 1, 1})));
+}
+
+TEST(UnitChoice, AlwaysOneUnitOfEachSite) {
+  const Layers toy(by_target(0.5));
+  EXPECT_DOUBLE_EQ(least_cost_share(toy.sites()), 0.3);
+  const auto masks = choose_units(toy.sites(), {reals({5, -1}), reals({1, 0, 9, 8})},
+                                  {toy.layers.gate->cost(), toy.heads.gate->cost()}, {0.01, 10, {}});
+  EXPECT_TRUE(at::equal(masks[0], flags({1, 0})));
+  EXPECT_TRUE(at::equal(masks[1], flags({1, 0, 0, 0})));
+}
+
+TEST(TargetSpeedup, IsAShareOfWhatGatesCanSave) {
+  GateOptions options;
+  options.target_speedup = 1.5;
+  resolve_control(options, false);
+  EXPECT_EQ(options.control, ControlKind::target);
+  const Layers toy(options, reals({3, 1}), reals({3, 2, 1, 0.5}));
+  GateControl control(options, toy.sites());  // 12 in all, 2 of them besides: 8 may stay, 6 of the gated 10
+  control.harden(hardened);
+  EXPECT_TRUE(at::equal(open_units(toy.layers), flags({1, 1})));
+  EXPECT_TRUE(at::equal(open_units(toy.heads), flags({1, 1, 0, 0})));
+}
+
+TEST(TargetSpeedup, WhatCannotBeMetIsRefusedWithTheFigureThatCan) {
+  GateOptions options;
+  options.target_speedup = 2.5;
+  resolve_control(options, false);
+  const Layers toy(options);
+  const std::string refusal = message_of<UserError>([&] { GateControl(options, toy.sites()); });
+  EXPECT_NE(refusal.find("2.40 times"), std::string::npos) << refusal << " (12 / (2 + 3))";
+  options.target_speedup = 2.39;
+  EXPECT_NO_THROW(GateControl(options, toy.sites()));
+  const GateOptions small = by_target(0.2);
+  const std::string too_small = message_of<UserError>([&] { GateControl(small, toy.sites()); });
+  EXPECT_NE(too_small.find("0.3000"), std::string::npos) << too_small;
+}
+
+TEST(TargetSpeedup, NeedsCostsOfTheWholeModel) {
+  GateOptions options;
+  options.target_speedup = 2;
+  resolve_control(options, false);
+  const GateSite plain = site_of(options, reals({1, 2}));
+  EXPECT_NE(message_of<UserError>([&] { GateControl(options, {&plain}); }).find("gate.attach"), std::string::npos);
+  options.target_active = 0.5;
+  EXPECT_NE(message_of<UserError>([&] { resolve_control(options, false); }).find("exclude each other"), std::string::npos);
+}
+
+TEST(PartsOfUnits, ExpectedCostIsPaidWhileTheWholeIsOpen) {
+  const GateOptions options = by_lambda(1);
+  Layers toy(options, reals({100, -100}), reals({100, 100, 100, 100}));
+  GatePass pass(annealing, 0, 0, ids(0, 1));
+  toy.layers.gate->train();
+  toy.heads.gate->train();
+  pass.factors(toy.layers, nullptr);
+  pass.factors(toy.heads, nullptr);
+  EXPECT_NEAR(pass.expected_cost().item<double>(), 1 + 2 * 2, 1e-6);
+}
+
+TEST(StaticByPlace, KeepsFirstLastOrAlternateUnits) {
+  const auto kept = [](StaticBy by, double share) {
+    GateOptions options = by_target(share);
+    options.logits = LogitKind::fixed;
+    options.static_by = by;
+    const GateSite site = site_of(options, reals({1, 1, 1, 1, 1, 1}));
+    GateControl control(options, {&site});
+    control.start_annealing(annealing);
+    return open_units(site);
+  };
+  EXPECT_TRUE(at::equal(kept(StaticBy::first, 0.5), flags({1, 1, 1, 0, 0, 0})));
+  EXPECT_TRUE(at::equal(kept(StaticBy::last, 0.34), flags({0, 0, 0, 0, 1, 1})));
+  EXPECT_TRUE(at::equal(kept(StaticBy::alternate, 0.5), flags({1, 0, 1, 0, 1, 0})));
+  EXPECT_TRUE(at::equal(kept(StaticBy::alternate, 0.34), flags({1, 0, 0, 1, 0, 0})));
+}
+
+TEST(StaticRounds, UnitsAreClosedRoundByRoundAndStayClosed) {
+  GateOptions options = by_target(0.25);
+  options.logits = LogitKind::fixed;
+  options.static_rounds = 3;
+  const GateSite site = site_of(options, reals({1, 1, 1, 1, 1, 1, 1, 1}));
+  GateControl control(options, {&site}, {.annealing_steps = 6});
+  std::vector<int64_t> open;
+  const auto step = [&](const GateState& state, const torch::Tensor& weights) {
+    GatePass pass(state, 0, std::ssize(open), ids(0, 1));
+    pass.probing = control.wants_probe(state);
+    HardConcrete(site.gate)->train();
+    pass.apply(site, weights.detach().requires_grad_()).sum().backward();
+    control.observe(pass);
+    open.push_back(open_units(site).sum().item<int64_t>());
+  };
+  const torch::Tensor rising = at::arange(1, 9, torch::kFloat64).unsqueeze(0);
+  step(warming, rising);
+  control.start_annealing(annealing);
+  EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 1, 1, 1, 1})));
+  EXPECT_TRUE(control.wants_probe(annealing));
+  open.clear();
+  for (int i = 0; i < 6; ++i) step(annealing, rising.flip(1));  // now the first ones matter
+  EXPECT_EQ(open, (std::vector<int64_t>{6, 4, 4, 2, 2, 2}));
+  EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 0, 0, 0, 0})));
+  EXPECT_FALSE(control.wants_probe(annealing));
+}
+
+}  // namespace
+}  // namespace l0gm
