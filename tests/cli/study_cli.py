@@ -135,6 +135,44 @@ batch = 64
         self.assertEqual(self.products("study"), before)
 
 
+class Tune(StudyCase):
+    def test_the_best_becomes_a_configuration(self):
+        words = ("tune", self.config, "--out", self.path("study"), "--by", "grid", "--space", "none", "--search", "train.lr=1e-4,1e-2", "--budget", "2", *SHORT)
+        out, _ = self.run_program(*words, "--json")
+        ours = json.loads(out)["methods"][0]
+        self.assertEqual(len(ours["trials"]), 2)
+        self.assertEqual(ours["trainings"], 2)
+        losses = [trial["figures"]["nll"]["mean"] for trial in ours["trials"]]
+        self.assertEqual(ours["best"], losses.index(min(losses)))
+        self.assertEqual(glob.glob(self.path("study", "cells", "*", "run", "predictions", "test.csv")), [])
+        # `train` makes the same run of it.
+        self.run_program("train", self.path("study", "best.toml"), "--out", self.path("again"), "--threads", "1")
+        best = ours["trials"][ours["best"]]["cells"][0]
+        self.assertEqual(self.read("again", "predictions", "valid.csv"), self.read("study", "cells", best, "run", "predictions", "valid.csv"))
+        before = self.products("study")
+        self.run_program(*words)
+        self.assertEqual(self.products("study"), before)
+
+    def test_refusals(self):
+        self.refused("tune", self.config, "--out", self.path("x"), "--by", "grid", "--budget", "5", says=["the grid has", "--budget"])
+        self.refused("tune", self.config, "--out", self.path("x"), "--search", "train.lr=1", says=["two values at least"])
+        self.refused("tune", self.config, "--out", self.path("x"), "--peer", "lightgmb", says=["Did you mean 'lightgbm'?"])
+
+
+class Paper(StudyCase):
+    def test_quick_tables_of_made_clicks(self):
+        words = ("paper", "f2", "--data", "clicks", "--out", self.path("study"), "--seeds", "1", "--quick", "--set", "data.rows=2000", "--set",
+                 "train.epochs=2", "--workers", "2", "--json")
+        out, _ = self.run_program(*words)
+        result = json.loads(out)
+        self.assertEqual([line["name"] for line in result["tables"][0]["lines"]], ["no annealing", "annealing"])
+        self.assertEqual([claim["id"] for claim in result["claims"]], [f"C{number}" for number in range(1, 12)])
+        self.assertEqual(result["claims"][0]["verdict"], "cannot be told")
+        self.assertIn("better by", result["claims"][3]["why"])
+        page = self.read("study", "paper-clicks-f2.md").decode()
+        self.assertIn("**Quick**", page)
+
+
 class Killed(StudyCase):
     WORDS = ("--targets", "0.5,0.1", "--seeds", "2", "--workers", "2", "--threads", "1", "--set", "train.epochs=12", "--set", "train.batch=32")
 
