@@ -28,9 +28,14 @@ SearchSpace space_of_lightgbm() {
 }
 
 SearchSpace space_of_catboost() {
-  return {axis_of("learning_rate", {"0.02", "0.05", "0.1"}), axis_of("depth", {"4", "6", "8"}),
-          axis_of("l2_leaf_reg", {"1", "3", "10"}), axis_of("random_strength", {"0.5", "1", "3"}),
-          axis_of("bagging_temperature", {"0", "1"})};
+  return {axis_of("learning_rate", {"0.02", "0.05", "0.1"}),
+          axis_of("depth", {"4", "6", "8"}),
+          axis_of("l2_leaf_reg", {"1", "3", "10"}),
+          axis_of("random_strength", {"0.5", "1", "3"}),
+          {"bootstrap_type",
+           {{"bootstrap_type=MVS"},
+            {"bootstrap_type=Bayesian", "bagging_temperature=0"},
+            {"bootstrap_type=Bayesian", "bagging_temperature=1"}}}};
 }
 
 }  // namespace

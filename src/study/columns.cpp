@@ -19,6 +19,7 @@ namespace {
 
 constexpr double as_good = 1.002;  // times the least loss of a row of the table
 constexpr const char* by_gate = "gate";
+constexpr int64_t data_seed = 0;  // of every run: a seed may choose among a dataset's splits, and repeats are folds of one
 
 std::string joined_sizes(const std::vector<int64_t>& sizes) {
   std::vector<std::string> texts;
@@ -40,7 +41,7 @@ std::vector<std::string> ColumnStudy::fold_settings(int64_t repeat) const {
 StudyCell ColumnStudy::gate_cell(int64_t repeat, int64_t size) const {
   std::vector<std::string> settings = fold_settings(repeat);
   settings.insert(settings.end(), {"gate.unit=group", fmt::format("gate.k={}", size), "train.quality=" + options_.quality});
-  return runs_.cell(fmt::format("gate, {} columns, repeat {}", size, repeat), settings, repeat);
+  return runs_.cell(fmt::format("gate, {} columns, repeat {}", size, repeat), settings, data_seed);
 }
 
 StudyCell ColumnStudy::selectors_cell(int64_t repeat, const StudyCell& rows) const {
@@ -64,16 +65,17 @@ StudyCell ColumnStudy::lightgbm_cell(const Set& set, const StudyCell& rows) cons
 }
 
 StudyCell ColumnStudy::dense_cell(const Set& set, const std::vector<std::string>& all) const {
-  std::vector<std::string> ignored;
-  for (const std::string& name : all) {
-    if (std::find(set.names.begin(), set.names.end(), name) == set.names.end())
-      ignored.push_back(nlohmann::json(name).dump() + " = \"ignore\"");
-  }
   std::vector<std::string> settings = fold_settings(set.repeat);
+  std::map<std::string, std::string> types = runs_.config(settings, data_seed).data.types;  // what the user said of columns stays
+  for (const std::string& name : all) {
+    if (std::find(set.names.begin(), set.names.end(), name) == set.names.end()) types[name] = "ignore";
+  }
+  std::vector<std::string> listed;
+  for (const auto& [name, type] : types) listed.push_back(nlohmann::json(name).dump() + " = " + nlohmann::json(type).dump());
   settings.insert(settings.end(), {"gate.unit=none", "train.quality=" + options_.judge_quality,
-                                   fmt::format("data.types={{ {} }}", join(ignored, ", "))});
+                                   fmt::format("data.types={{ {} }}", join(listed, ", "))});
   StudyCell cell = runs_.cell(fmt::format("our model on {} columns of {}, repeat {}", set.size, set.selector, set.repeat),
-                              settings, set.repeat);
+                              settings, data_seed);
   judge_on_test_rows(cell, false);  // of such a run these are the rows of the fold
   return cell;
 }
@@ -92,7 +94,8 @@ void ColumnStudy::compute(const std::vector<StudyCell>& cells, const Workers& wo
 
 std::vector<ColumnStudy::Set> ColumnStudy::choose(const Workers& workers, ColumnsResult& result) {
   std::vector<StudyCell> rows;
-  for (int64_t repeat = 0; repeat < options_.repeats; ++repeat) rows.push_back(runs_.rows(fold_settings(repeat), repeat, false));
+  for (int64_t repeat = 0; repeat < options_.repeats; ++repeat)
+    rows.push_back(runs_.rows(fold_settings(repeat), data_seed, false));
   compute(rows, workers);
   if (!folder_.done(rows[0])) throw UserError("the rows could not be written for other programs: this wants a table");
   result.columns = static_cast<int64_t>(columns_of(rows[0]).size());
@@ -130,7 +133,8 @@ std::vector<ColumnStudy::Set> ColumnStudy::choose(const Workers& workers, Column
 
 void ColumnStudy::judge(const std::vector<Set>& sets, const Workers& workers, ColumnsResult& result) {
   std::vector<StudyCell> cells, rows;
-  for (int64_t repeat = 0; repeat < options_.repeats; ++repeat) rows.push_back(runs_.rows(fold_settings(repeat), repeat, false));
+  for (int64_t repeat = 0; repeat < options_.repeats; ++repeat)
+    rows.push_back(runs_.rows(fold_settings(repeat), data_seed, false));
   std::vector<std::pair<StudyCell, std::optional<StudyCell>>> judges;
   for (const Set& set : sets) {
     const StudyCell& of_repeat = rows[static_cast<size_t>(set.repeat)];

@@ -28,7 +28,7 @@ std::map<std::string, double> numbers_of(const Evaluation& evaluation) {
   return out;
 }
 
-// Rows held out of those that a fold's run has besides its validation rows.
+// Of the rows that are dealt.
 double share_held_out(const CrossvalOptions& options) { return 1.0 / static_cast<double>(options.folds); }
 
 }  // namespace
@@ -70,9 +70,8 @@ CrossvalResult crossval_result(const RunCells& runs, const CrossvalOptions& opti
         fmt::format("{} of {} folds are done: an interval wants two at least", result.evaluations.size(), result.wanted));
   }
   std::erase_if(result.values, [&](const auto& item) { return item.second.size() != result.evaluations.size(); });
-  const double held_out = share_held_out(options);
-  for (const auto& [name, values] : result.values)
-    result.figures[name] = cross_validation_interval(values, held_out, 1 - held_out);
+  const double held_out = share_held_out(options), trained = (1 - held_out) * (1 - runs.config({}, 0).data.split.valid);
+  for (const auto& [name, values] : result.values) result.figures[name] = cross_validation_interval(values, held_out, trained);
   result.inputs = stability_of(choices, result.columns);
   return result;
 }

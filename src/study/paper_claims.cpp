@@ -186,6 +186,7 @@ std::vector<std::string> listed_baselines(const PaperPlan& plan) {
   std::vector<std::string> names;
   for (const PlannedLine& backbone : plan.backbones) names.push_back(backbone.name);
   for (const auto& [name, unused] : plan.peers) names.push_back(name);
+  for (const PlannedLine& absent : plan.missing) names.push_back(absent.name);
   return names;
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/version.h"
 
 namespace l0gm {
@@ -11,19 +14,36 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a path stands for: a file is its bytes, a run or a folder of weights what says what it is, other folders (data.dir, a
-// cache) only say where something lies.
-std::string identity_of(const fs::path& path, const StudyFolder& folder, std::map<std::string, std::string>& hashes) {
-  const fs::path within = path.lexically_relative(folder.path());
-  if (!within.empty() && *within.begin() != "..") return within.generic_string();
-  for (const fs::path& file : {path, path / "checkpoint" / "best.safetensors", path / "config.json"}) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(file, ignored)) continue;
-    std::string& hash = hashes[file.string()];
-    if (hash.empty()) hash = sha256_file(file);
-    return hash;
+// The bytes of a file; each is read once.
+const std::string& hash_of(const fs::path& file, std::map<std::string, std::string>& hashes) {
+  std::string& hash = hashes[file.string()];
+  if (hash.empty()) hash = sha256_file(file);
+  return hash;
+}
+
+// Names and bytes of all files of a folder.
+std::string hash_of_folder(const fs::path& folder, std::map<std::string, std::string>& hashes) {
+  std::vector<std::string> lines;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file())
+      lines.push_back(entry.path().lexically_relative(folder).generic_string() + " " + hash_of(entry.path(), hashes));
   }
-  return "";
+  std::sort(lines.begin(), lines.end());
+  return key_of_text(join(lines, "\n"));
+}
+
+// What a path stands for: a file is its bytes, a run its weights, a folder of data or weights all its files. Runs of this study
+// count by their place, which is their key. Where datasets and caches lie does not count.
+std::string identity_of(const std::string& key, const fs::path& path, const StudyFolder& folder,
+                        std::map<std::string, std::string>& hashes) {
+  const fs::path within = path.lexically_relative(folder.path() / "cells");
+  if (!within.empty() && *within.begin() != "..") return within.generic_string();
+  if (key == "data.dir" || key == "graph.cache") return "";
+  std::error_code ignored;
+  for (const fs::path& file : {path, path / "checkpoint" / "best.safetensors"}) {
+    if (fs::is_regular_file(file, ignored)) return hash_of(file, hashes);
+  }
+  return fs::is_directory(path, ignored) ? hash_of_folder(path, hashes) : "";
 }
 
 }  // namespace
@@ -36,7 +56,7 @@ std::string configuration_key(Config config, const StudyFolder& folder, std::map
     if (!all.contains(option.key) || all[option.key].is_null()) continue;
     const bool path = option.is_path && !all[option.key].get<std::string>().empty();
     counted[option.key] =
-        path ? nlohmann::json(identity_of(all[option.key].get<std::string>(), folder, hashes)) : all[option.key];
+        path ? nlohmann::json(identity_of(option.key, all[option.key].get<std::string>(), folder, hashes)) : all[option.key];
   }
   return key_of_text(counted.dump());
 }

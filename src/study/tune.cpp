@@ -89,11 +89,12 @@ void Tuner::compute(const std::vector<StudyCell>& cells, const Workers& workers)
   cells_.insert(cells_.end(), cells.begin(), cells.end());
 }
 
-std::optional<size_t> Tuner::best_of(const std::vector<Line>& lines) const {
+std::optional<size_t> Tuner::best_of(const std::vector<Line>& lines, bool gated) const {
   std::optional<size_t> best;
   const auto figure = [&](size_t i) { return lines[i].mean(options_.measure).mean; };
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (!lines[i].complete() || !std::isfinite(figure(i)) || lines[i].active_fraction() > options_.under + 1e-9) continue;
+    if (!lines[i].complete() || !std::isfinite(figure(i)) || (gated && lines[i].active_fraction() > options_.under + 1e-9))
+      continue;
     const bool better = best && (larger_is_better(options_.measure) ? figure(i) > figure(*best) : figure(i) < figure(*best));
     if (!best || better) best = i;
   }
@@ -130,7 +131,7 @@ std::vector<Trial> Tuner::halved(const Workers& workers, double& trainings) {
     for (size_t t = 0; t < trials.size(); ++t) {
       const Line line = line_of(trials[t], further);
       const double figure = line.complete() ? line.mean(options_.measure).mean : undefined_figure;
-      if (std::isfinite(figure) && line.active_fraction() <= options_.under + 1e-9)
+      if (std::isfinite(figure))  // gates of a short training may be open that a full one closes: --under is for the last round
         order.emplace_back(larger_is_better(options_.measure) ? -figure : figure, t);
     }
     std::sort(order.begin(), order.end());
@@ -161,7 +162,7 @@ TuneMethod Tuner::own(const Workers& workers) {
   out.trainings +=
       static_cast<double>(cells.size() - (options_.by == SearchBy::halving ? static_cast<size_t>(options_.seeds) : 0));
   for (const Trial& trial : out.trials) out.lines.push_back(line_of(trial, {}));
-  out.best = best_of(out.lines);
+  out.best = best_of(out.lines, true);
   return out;
 }
 
@@ -188,7 +189,7 @@ TuneMethod Tuner::of_peer(const Peer& peer, const Workers& workers) {
   out.trainings = static_cast<double>(out.trials.size() * static_cast<size_t>(options_.seeds));
   for (size_t t = 0; t < out.trials.size(); ++t) out.lines.push_back(read_line(out.trials[t].name, keys[t], folder_, "train"));
   // A share that is active is ours alone.
-  out.best = best_of(out.lines);
+  out.best = best_of(out.lines, false);
   return out;
 }
 

@@ -77,7 +77,7 @@ class Tuner {
   std::vector<Trial> halved(const Workers& workers, double& trainings);
   TuneMethod own(const Workers& workers);
   TuneMethod of_peer(const Peer& peer, const Workers& workers);
-  std::optional<size_t> best_of(const std::vector<Line>& lines) const;
+  std::optional<size_t> best_of(const std::vector<Line>& lines, bool gated) const;  // gated: --under counts
   const RunCells& runs_;
   const TuneOptions options_;
   const StudyFolder& folder_;
