@@ -64,7 +64,8 @@ nlohmann::json markdown_parts(std::string_view text) {
     } else if (trimmed.starts_with('#')) {
       parts.push_back({{"heading", plain(trimmed.substr(std::min(trimmed.size(), trimmed.find_first_not_of('#'))))}});
     } else if (!of_table && !trimmed.empty()) {
-      prose += (prose.empty() ? "" : " ") + plain(trimmed);
+      if (!prose.empty()) prose += ' ';
+      prose += plain(trimmed);
     }
     in_table = of_table;
   }
