@@ -18,16 +18,12 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST(Catalogue, EntriesInTheirOrder) {
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : catalogue()) names.push_back(entry.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"adult",         "planted-table",
-                                             "messy-table",   "varied-table",
-                                             "ctr-like",      "csv",
-                                             "tsv",           "imdb",
-                                             "planted-text",  "jsonl",
-                                             "ogbn-products", "ogbn-arxiv",
-                                             "arxiv-guesses", "amazon-computers",
-                                             "coauthor-cs",   "planted-graph",
-                                             "products-like", "graph",
-                                             "ogb",           "npz"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "adult",       "planted-table", "messy-table",  "varied-table",  "ctr-like",   "csv",           "tsv",
+          "imdb",        "planted-text",  "jsonl",        "ogbn-products", "ogbn-arxiv", "arxiv-guesses", "amazon-computers",
+          "coauthor-cs", "planted-graph", "varied-graph", "products-like", "graph",      "ogb",           "npz"}));
   EXPECT_EQ(&catalogue(), &catalogue());  // parsed once
 }
 
