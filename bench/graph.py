@@ -32,14 +32,22 @@ def spread(results: list[dict], split: str, key: str, digits: int = 4, factor: f
     return f"{statistics.mean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else f"{values[0]:.{digits}f}"
 
 
+def projected(results: list[dict]) -> str:
+    """Units that were closed or opened when gates were fixed, of the worst seed; with a mark where that is more than the limit."""
+    if any("converged" not in result["test"] for result in results):
+        return "-"
+    worst = max(result["test"]["projected_units"] for result in results)
+    return f"{worst}" + ("" if all(result["test"]["converged"] for result in results) else " **not converged**")
+
+
 def row(label: str, results: list[dict]) -> list[str]:
     open_units = sorted({result["test"]["open_units"] for result in results})
-    return [label, "-".join(str(count) for count in {open_units[0]: 0, open_units[-1]: 0}), f"{mean(results, 'test', 'parameters'):,.0f}",
+    return [label, "-".join(str(count) for count in {open_units[0]: 0, open_units[-1]: 0}), projected(results), f"{mean(results, 'test', 'parameters'):,.0f}",
             spread(results, "test", "accuracy", 2, 100), spread(results, "test", "nll", 3), spread(results, "test", "ece", 4),
             f"{mean(results, 'test', 'ece_floor'):.4f}", spread(results, "test", "ece_scaled", 4), f"{mean(results, 'valid', 'nll'):.3f}"]
 
 
-HEAD = ["", "open", "parameters", "accuracy %", "NLL", "ECE", "floor", "ECE calibrated", "valid NLL"]
+HEAD = ["", "open", "projected", "parameters", "accuracy %", "NLL", "ECE", "floor", "ECE calibrated", "valid NLL"]
 
 
 def tune(runs: Runs) -> None:

@@ -25,6 +25,7 @@ class Cell:
     config: Path
     options: dict[str, object] = field(default_factory=dict)
     teacher: "Cell | None" = None              # distilled from its run of the same seed
+    start: "Cell | None" = None                # started from its weights of the same seed
 
 
 class Runs:
@@ -42,10 +43,11 @@ class Runs:
         """Trains unless there is a finished run of that name, configuration and settings; returns {"valid": …, "test": … when `judge`}."""
         folder, result = self.out / cell.name / str(seed), self.out / cell.name / f"{seed}.json"
         options = dict(cell.options)
-        if cell.teacher:
-            options["distill.from"] = str(self.out / cell.teacher.name / str(seed))
-        settings = {key: value for key, value in options.items() if key != "distill.from"}
-        key = cell.config.read_text() + " ".join(assignments(settings)) + (f" from {cell.teacher.name}" if cell.teacher else "")
+        key = cell.config.read_text() + " ".join(assignments(options))
+        for other, option, word in ((cell.teacher, "distill.from", "from"), (cell.start, "model.init_from", "started from")):
+            if other:
+                options[option] = str(self.out / other.name / str(seed))
+                key += f" {word} {other.name}"
         if not result.exists() or json.loads(result.read_text()).get("key") != key:
             shutil.rmtree(folder, ignore_errors=True)
             threads = ["--threads", "1", "--device", self.device]

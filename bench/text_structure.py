@@ -3,13 +3,14 @@
 finished ones are kept and skipped as long as configuration and settings are the same (remove the folder after a change of the program).
 
 Usage: bench/text_structure.py [--config examples/text/imdb.toml] [--encoder gte-small] [--speedups 1.5,2,3] [--seeds 3] [--device cuda]
-                               [--set key=value …] [--methods gate,first,…] [--out runs/text_structure] [--table]
+                               [--set key=value …] [--methods gate,first,…] [--jobs 1] [--only train|time|table] [--out runs/text_structure]
 A GPU:       L0GM_DATA=… L0GM_WEIGHTS=… bench/text_structure.py --device cuda --epochs 3 > text_structure.md
 A processor: bench/text_structure.py --config examples/text/faster.toml --encoder '' --device cpu --seeds 2
 
 Every method is asked for the same speed-up, by times that were measured on the device before its training, and trains for as many steps; then all runs
 are timed in turn (`l0gm bench text`, --rounds times, the median counts), so that the table shows what was reached and not what was asked for. A method that
-cannot be so fast is listed with the message that says so. Prints Markdown; --table prints what is there and trains nothing.
+cannot be so fast is listed with the message that says so. Prints Markdown. `--only train` leaves out the timing, `--only time` times what was trained,
+`--only table` prints what is there.
 """
 
 import argparse
@@ -18,6 +19,8 @@ import os
 import shutil
 import statistics
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from runs import ROOT, Cell, Runs, table
@@ -25,34 +28,47 @@ from runs import ROOT, Cell, Runs, table
 ALL = {"gate.attach": "heads+ffn+layers"}
 STATIC = {"gate.logits": "static"}
 FROM_START = {**STATIC, "gate.attach": "layers", "schedule.warmup": 0}
-# What each method sets beside the speed-up. "teacher": also learns from the dense run of the same seed.
-METHODS: dict[str, tuple[str, dict[str, object], bool]] = {
-    "gate": ("gates on heads, neurons, layers", ALL, False),
-    "gate-teacher": ("the same, taught by the dense model", ALL, True),
-    "gate-layers": ("gates on layers", {"gate.attach": "layers"}, False),
-    "gate-layers-measured": ("layers closed one by one by validation loss", {"gate.attach": "layers", "gate.worth": "measured"}, False),
-    "gate-parts": ("gates on heads and neurons", {"gate.attach": "heads+ffn"}, False),
-    "first": ("first layers kept", {**FROM_START, "gate.static_by": "first"}, False),
-    "first-teacher": ("first layers kept, taught by the dense model", {**FROM_START, "gate.static_by": "first"}, True),
-    "last": ("last layers kept", {**FROM_START, "gate.static_by": "last"}, False),
-    "alternate": ("alternate layers kept", {**FROM_START, "gate.static_by": "alternate"}, False),
-    "heads-gradient": ("heads by gradient, one-shot", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient"}, False),
-    "heads-gradient-rounds": ("heads by gradient, 8 rounds", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient", "gate.static_rounds": 8}, False),
-    "ffn-magnitude": ("neurons by magnitude", {**STATIC, "gate.attach": "ffn", "gate.static_by": "magnitude"}, False),
-    "parts-gradient": ("heads and neurons by gradient, one-shot", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient"}, False),
-    "parts-gradient-rounds": ("heads and neurons by gradient, 8 rounds", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient", "gate.static_rounds": 8}, False),
-    "parts-random": ("heads and neurons at random", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "random"}, False),
+FIRST = {**FROM_START, "gate.static_by": "first"}
+
+
+@dataclass
+class Method:
+    label: str
+    options: dict[str, object]
+    taught: bool = False   # by the dense run of the same seed
+    started: bool = False  # from the weights of that run
+
+
+METHODS = {
+    "gate": Method("gates on heads, neurons, layers", ALL),
+    "gate-teacher": Method("the same, taught by the dense model", ALL, True),
+    "gate-dense": Method("the same, taught by the dense model and started from it", ALL, True, True),
+    "gate-layers": Method("gates on layers", {"gate.attach": "layers"}),
+    "gate-layers-measured": Method("layers closed one by one by validation loss", {"gate.attach": "layers", "gate.worth": "measured"}),
+    "gate-parts": Method("gates on heads and neurons", {"gate.attach": "heads+ffn"}),
+    "first": Method("first layers kept", FIRST),
+    "first-teacher": Method("first layers kept, taught by the dense model", FIRST, True),
+    "first-dense": Method("first layers kept, taught by the dense model and started from it", FIRST, True, True),
+    "last": Method("last layers kept", {**FROM_START, "gate.static_by": "last"}),
+    "alternate": Method("alternate layers kept", {**FROM_START, "gate.static_by": "alternate"}),
+    "heads-gradient": Method("heads by gradient, one-shot", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient"}),
+    "heads-gradient-rounds": Method("heads by gradient, 8 rounds", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient", "gate.static_rounds": 8}),
+    "ffn-magnitude": Method("neurons by magnitude", {**STATIC, "gate.attach": "ffn", "gate.static_by": "magnitude"}),
+    "parts-gradient": Method("heads and neurons by gradient, one-shot", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient"}),
+    "parts-gradient-rounds": Method("heads and neurons by gradient, 8 rounds",
+                                    {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient", "gate.static_rounds": 8}),
+    "parts-random": Method("heads and neurons at random", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "random"}),
 }
 TEACHING = {"distill.weight": 0.5, "distill.temperature": 2, "distill.hidden_weight": 1}
 
 
 class StructureRuns(Runs):
-    only_table = False
+    kept_only = False  # nothing is trained
 
     def train(self, cell: Cell, seed: int, judge: bool = True) -> dict:
         """A run that the program refuses (a speed-up that cannot be) is kept as its message."""
         result = self.out / cell.name / f"{seed}.json"
-        if self.only_table:
+        if self.kept_only:
             return json.loads(result.read_text()) if result.exists() else {}
         try:
             return super().train(cell, seed, judge)
@@ -62,11 +78,24 @@ class StructureRuns(Runs):
             shutil.rmtree(self.out / cell.name / str(seed), ignore_errors=True)
             return {"refused": message}
 
+    def all_by_seed(self, cells: list[Cell], seeds: range) -> dict[str, list[dict]]:
+        """Seed by seed, so that what an interruption leaves is whole lines; --jobs at a time, the dense run of a seed before its pupils."""
+        results: dict[str, list[dict]] = {cell.name: [] for cell in cells}
+        with ThreadPoolExecutor(self.jobs) as pool:
+            dense = [pool.submit(self.train, cells[0], seed) for seed in seeds]
+
+            def after_its_teacher(cell: Cell, seed: int) -> dict:
+                if cell.teacher:
+                    dense[seed].result()
+                return self.train(cell, seed)
+            asked = [(cell, pool.submit(after_its_teacher, cell, seed)) for seed in seeds for cell in cells[1:]]
+            results[cells[0].name] = [done.result() for done in dense]
+            for cell, done in asked:
+                results[cell.name].append(done.result())
+        return results
+
     def throughput(self, folders: list[Path], rounds: int) -> dict[Path, float]:
         """Texts a second (on a processor: of its own seconds) of each run, asked in turn; the median over rounds."""
-        kept = self.out / "throughput.json"
-        if self.only_table:
-            return {Path(key): value for key, value in json.loads(kept.read_text()).items()} if kept.exists() else {}
         found: dict[Path, list[float]] = {}
         for _ in range(rounds):
             for folder in folders:
@@ -74,8 +103,12 @@ class StructureRuns(Runs):
                 seconds = result["processor_seconds" if self.device == "cpu" else "inference_seconds"]  # others may use the processor
                 found.setdefault(folder, []).append(result["texts"] / seconds)
         medians = {folder: statistics.median(values) for folder, values in found.items()}
-        kept.write_text(json.dumps({str(folder): value for folder, value in medians.items()}))
+        (self.out / "throughput.json").write_text(json.dumps({str(folder): value for folder, value in medians.items()}))
         return medians
+
+    def kept_throughput(self) -> dict[Path, float]:
+        kept = self.out / "throughput.json"
+        return {Path(key): value for key, value in json.loads(kept.read_text()).items()} if kept.exists() else {}
 
 
 def cells_of(arguments: argparse.Namespace, common: dict[str, object]) -> list[Cell]:
@@ -83,9 +116,10 @@ def cells_of(arguments: argparse.Namespace, common: dict[str, object]) -> list[C
     cells = [dense]
     for speedup in arguments.speedups:
         for name in arguments.methods:
-            label, options, taught = METHODS[name]
-            settings = {**common, **options, "gate.target_speedup": speedup, **(TEACHING if taught else {})}
-            cells.append(Cell(f"{name}-{speedup:g}", label, arguments.config, settings, dense if taught else None))
+            method = METHODS[name]
+            settings = {**common, **method.options, "gate.target_speedup": speedup, **(TEACHING if method.taught else {})}
+            cells.append(Cell(f"{name}-{speedup:g}", method.label, arguments.config, settings, dense if method.taught else None,
+                              dense if method.started else None))
     return cells
 
 
@@ -137,7 +171,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "text_structure")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--only", choices=("train", "time", "table"))
     arguments = parser.parse_args()
     if unknown := set(arguments.methods) - set(METHODS):
         parser.error(f"--methods: {', '.join(sorted(unknown))} is none of {', '.join(METHODS)}")
@@ -147,18 +181,22 @@ def read_arguments() -> argparse.Namespace:
 def main() -> None:
     arguments = read_arguments()
     runs = StructureRuns(arguments.program, arguments.out, arguments.jobs, arguments.device)
-    runs.only_table = arguments.table
+    runs.kept_only = arguments.only in ("time", "table")
     common: dict[str, object] = encoder_options(arguments.encoder)
     common.update(item.split("=", 1) for item in arguments.set)
     if arguments.epochs:
         common["train.epochs"] = arguments.epochs
     cells, seeds = cells_of(arguments, common), range(arguments.seeds)
-    results: dict[str, list[dict]] = {cell.name: [] for cell in cells}
-    for seed in seeds:  # seed by seed: what an interruption leaves is whole lines
-        for cell in cells:
-            results[cell.name].append(runs.train(cell, seed))
+    if not runs.kept_only:
+        prices = Cell("prices", "", arguments.config, {**common, **ALL, "gate.target_speedup": 2, "train.epochs": 1})
+        runs.train(prices, 0, judge=False)  # alone on the device: the times of all others
+        for cell in cells[1:]:
+            cell.options["encoder.times_from"] = runs.out / prices.name / "0"
+    results = runs.all_by_seed(cells, seeds)
     folders = [runs.out / cell.name / str(seed) for seed in seeds for cell in cells if "test" in results[cell.name][seed]]
-    speeds = runs.throughput(folders, arguments.rounds)
+    if arguments.only == "train":
+        return
+    speeds = runs.kept_throughput() if arguments.only == "table" else runs.throughput(folders, arguments.rounds)
     rows = []
     for cell in cells:
         asked = "1" if cell.name == "dense" else cell.name.rsplit("-", 1)[1]

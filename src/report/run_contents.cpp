@@ -129,7 +129,7 @@ class Contents {
     read_evaluations();
     read_summary();
     read_gates();
-    out_["metrics"] = run_curves(folder_.metrics(), options_.brief ? 100 : 400);
+    out_["metrics"] = run_curves(folder_.metrics(), folder_.gate_history(), options_.brief ? 100 : 400);
     out_["phases"] = phases_of_training(config_, out_["summary"], out_["metrics"]);
     out_["environment"] = environment();
     out_["latency"] = latency();

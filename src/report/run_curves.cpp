@@ -1,6 +1,7 @@
 #include "report/run_curves.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "base/files.h"
@@ -14,27 +15,29 @@ constexpr const char* numbers[] = {
     "step", "epoch", "tau", "lambda", "mu", "train_loss", "valid_nll", "active_fraction", "expected_active_fraction", "seconds"};
 
 bool is_complete(const nlohmann::json& line) {
-  if (!line.is_object() || !line.contains("phase") || !line["phase"].is_string()) return false;
+  if (!line.contains("phase") || !line["phase"].is_string()) return false;
   if (!line.contains("step") || !line["step"].is_number_integer()) return false;
   return std::all_of(std::begin(numbers), std::end(numbers),
                      [&](const char* key) { return line.contains(key) && (line[key].is_number() || line[key].is_null()); });
 }
 
+// What is no JSON, such as a line that was cut off, is left out.
 std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
   std::vector<nlohmann::json> lines;
+  if (!std::filesystem::is_regular_file(file)) return lines;
   std::istringstream text(read_file(file));
   for (std::string line; std::getline(text, line);) {
     nlohmann::json parsed = nlohmann::json::parse(line, nullptr, false);
-    if (is_complete(parsed)) lines.push_back(std::move(parsed));
+    if (parsed.is_object()) lines.push_back(std::move(parsed));
   }
   return lines;
 }
 
 // Over all sites; null where the line does not tell it.
 nlohmann::json all_gates(const nlohmann::json& line) {
-  if (!line.contains("gates") || !line["gates"].is_object()) return nullptr;
+  if (!line.contains("sites") || !line["sites"].is_object()) return nullptr;
   std::vector<int64_t> sum(gate_histogram_bins, 0);
-  for (const auto& [site, counts] : line["gates"].items()) {
+  for (const auto& [site, counts] : line["sites"].items()) {
     if (!counts.is_array() || counts.size() != sum.size()) return nullptr;
     for (size_t i = 0; i < sum.size(); ++i) {
       if (!counts[i].is_number_integer()) return nullptr;
@@ -44,6 +47,15 @@ nlohmann::json all_gates(const nlohmann::json& line) {
   return sum;
 }
 
+// By step.
+std::map<int64_t, nlohmann::json> gates_of_steps(const std::filesystem::path& history) {
+  std::map<int64_t, nlohmann::json> gates;
+  for (const nlohmann::json& line : lines_of(history)) {
+    if (line.contains("step") && line["step"].is_number_integer()) gates[line["step"].get<int64_t>()] = all_gates(line);
+  }
+  return gates;
+}
+
 double number_in(const ShownOptions& config, const std::string& key) {
   const auto found = std::find_if(config.begin(), config.end(), [&](const auto& option) { return option.first == key; });
   return found == config.end() ? -1 : parse_double(found->second).value_or(-1);
@@ -51,17 +63,19 @@ double number_in(const ShownOptions& config, const std::string& key) {
 
 }  // namespace
 
-nlohmann::json run_curves(const std::filesystem::path& metrics, int64_t most_lines) {
-  if (!std::filesystem::is_regular_file(metrics)) return nullptr;
-  const std::vector<nlohmann::json> lines = lines_of(metrics);
+nlohmann::json run_curves(const std::filesystem::path& metrics, const std::filesystem::path& gate_history, int64_t most_lines) {
+  std::vector<nlohmann::json> lines = lines_of(metrics);
+  std::erase_if(lines, [](const nlohmann::json& line) { return !is_complete(line); });
   if (lines.empty()) return nullptr;
+  const std::map<int64_t, nlohmann::json> gates_at = gates_of_steps(gate_history);
   const auto every = static_cast<size_t>((std::ssize(lines) + most_lines - 1) / most_lines);
   nlohmann::json curves, gates = nlohmann::json::array();
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i % every != 0 && i + 1 != lines.size()) continue;
     for (const char* key : numbers) curves[key].push_back(lines[i][key]);
     curves["phase"].push_back(lines[i]["phase"]);
-    gates.push_back(all_gates(lines[i]));
+    const auto found = gates_at.find(lines[i]["step"].get<int64_t>());
+    gates.push_back(found == gates_at.end() ? nlohmann::json() : found->second);
   }
   const bool told = std::none_of(gates.begin(), gates.end(), [](const nlohmann::json& counts) { return counts.is_null(); });
   curves["gates"] = told ? gates : nlohmann::json(nullptr);

@@ -7,9 +7,10 @@
 
 namespace l0gm {
 
-// metrics.jsonl as a list per measure: {step: […], phase: […], …}, and `gates`, how P(open) was spread over all units at each
-// look. At most so many lines, evenly, the last among them. Null without a line; a line that was cut off is left out.
-nlohmann::json run_curves(const std::filesystem::path& metrics, int64_t most_lines);
+// metrics.jsonl as a list per measure: {step: […], phase: […], …}, and out of gates.jsonl `gates`, how P(open) was spread over
+// all units at each look; null where a look has none. At most so many lines, evenly, the last among them. Null without a line; a
+// line that was cut off is left out.
+nlohmann::json run_curves(const std::filesystem::path& metrics, const std::filesystem::path& gate_history, int64_t most_lines);
 
 // [{name, from, to}] in steps, where gates were trained: by the schedule where the run says how many steps were planned, else
 // by what the lines of the metrics say.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "base/hash.h"
 #include "base/version.h"
 #include "l0gm/error.h"
@@ -30,6 +32,17 @@ bool was_never_started(const fs::path& path) {
   } catch (const UserError&) {
     return false;  // a run, though a damaged one
   }
+}
+
+std::string_view last_line(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// 0 where the line tells none.
+int64_t step_of(std::string_view line) {
+  const nlohmann::json parsed = nlohmann::json::parse(line, nullptr, false);
+  return parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() ? parsed["step"].get<int64_t>() : 0;
 }
 
 }  // namespace
@@ -125,18 +138,22 @@ void RunFolder::require_finished() const {
 }
 
 void RunFolder::append_metrics(const EpochRecord& r) const {
-  nlohmann::ordered_json line = {{"step", r.step},
-                                 {"epoch", r.epoch},
-                                 {"phase", r.phase},
-                                 {"tau", r.tau},
-                                 {"lambda", r.lambda},
-                                 {"mu", r.mu},
-                                 {"train_loss", r.train_loss},
-                                 {"valid_nll", r.valid_nll},
-                                 {"active_fraction", r.active_fraction},
-                                 {"expected_active_fraction", r.expected_active_fraction},
-                                 {"seconds", r.seconds}};
-  for (const GateHistogram& histogram : r.gates) line["gates"][histogram.site] = histogram.counts;
+  const nlohmann::ordered_json line = {{"step", r.step},
+                                       {"epoch", r.epoch},
+                                       {"phase", r.phase},
+                                       {"tau", r.tau},
+                                       {"lambda", r.lambda},
+                                       {"mu", r.mu},
+                                       {"train_loss", r.train_loss},
+                                       {"valid_nll", r.valid_nll},
+                                       {"active_fraction", r.active_fraction},
+                                       {"expected_active_fraction", r.expected_active_fraction},
+                                       {"seconds", r.seconds}};
+  if (!r.gates.empty()) {  // before the metrics: keep_metrics() drops what they do not know
+    nlohmann::ordered_json look = {{"step", r.step}};
+    for (const GateHistogram& histogram : r.gates) look["sites"][histogram.site] = histogram.counts;
+    append_to_file(gate_history(), look.dump() + '\n');
+  }
   append_to_file(metrics(), line.dump() + '\n');
 }
 
@@ -156,13 +173,24 @@ void RunFolder::keep_metrics(int64_t lines) const {
     end = next + 1;
   }
   write_file_atomically(metrics(), std::string_view(text).substr(0, end));
+  keep_gate_history(step_of(last_line(std::string_view(text).substr(0, end))));
+}
+
+void RunFolder::keep_gate_history(int64_t until) const {
+  if (!fs::exists(gate_history())) return;
+  std::istringstream text(read_file(gate_history()));
+  std::string kept;
+  for (std::string line; std::getline(text, line);) {
+    const int64_t step = step_of(line);
+    if (step == 0 || step > until) break;
+    kept += line + '\n';
+  }
+  write_file_atomically(gate_history(), kept);
 }
 
 double RunFolder::seconds_so_far() const {
   const std::string text = fs::exists(metrics()) ? read_file(metrics()) : "";
-  if (text.empty()) return 0;
-  const size_t begin = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
-  const nlohmann::json line = nlohmann::json::parse(text.substr(begin == std::string::npos ? 0 : begin + 1), nullptr, false);
+  const nlohmann::json line = nlohmann::json::parse(last_line(text), nullptr, false);
   return line.is_object() && line.contains("seconds") && line["seconds"].is_number() ? line["seconds"].get<double>() : 0;
 }
 

@@ -21,6 +21,7 @@ namespace l0gm {
 //   predictions/       SPLIT.csv
 //   evaluation/        SPLIT.json
 //   gates.json         P(open) of the units once gates are fixed, with their names; none of a dense model
+//   gates.jsonl        how P(open) was spread over the units of each site, a line per look at the validation rows; gated runs only
 //   latency.json       what `l0gm bench latency --run` measured
 //   summary.json, environment.json
 //   trials.json        settings that were tried before training, where any were
@@ -50,6 +51,7 @@ class RunFolder {
   std::filesystem::path predictions(Split split) const { return in_folder("predictions", split, ".csv"); }
   std::filesystem::path evaluation(Split split) const { return in_folder("evaluation", split, ".json"); }
   std::filesystem::path gates() const { return path_ / "gates.json"; }
+  std::filesystem::path gate_history() const { return path_ / "gates.jsonl"; }
   std::filesystem::path latency() const { return path_ / "latency.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path trials() const { return path_ / "trials.json"; }
@@ -77,6 +79,7 @@ class RunFolder {
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   void save_record() const;
+  void keep_gate_history(int64_t until) const;  // a step
   std::filesystem::path in_folder(const char* folder, Split split, const char* ending) const {
     return path_ / folder / (std::string(name_of_enum(split)) + ending);
   }

@@ -25,7 +25,7 @@ epochs = 6
 batch = 64
 """
 
-METRICS = ["step", "epoch", "phase", "tau", "lambda", "mu", "train_loss", "valid_nll", "active_fraction", "expected_active_fraction", "seconds", "gates"]  # the last one: of gated runs
+METRICS = ["step", "epoch", "phase", "tau", "lambda", "mu", "train_loss", "valid_nll", "active_fraction", "expected_active_fraction", "seconds"]
 
 
 class CliCase(unittest.TestCase):

@@ -41,6 +41,8 @@ def check(program):
         events.Reload()
         with open(os.path.join(run, "metrics.jsonl"), encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
+        with open(os.path.join(run, "gates.jsonl"), encoding="utf-8") as file:
+            spread = [json.loads(line) for line in file]
 
         def scalars(tag):
             tags = events.Tags()
@@ -56,11 +58,11 @@ def check(program):
             assert all(abs(value - line[key]) <= 1e-6 * max(1, abs(line[key])) for (_, value), line in zip(found, lines)), (tag, found)
         assert len(scalars("loss/step")) == lines[-1]["step"]
         histograms = events.Histograms("gate/interface/open_probability")
-        assert len(histograms) == len(lines)
-        for event, line in zip(histograms, lines):
+        assert len(histograms) == len(lines) == len(spread)
+        for event, line in zip(histograms, spread):
             value = event.histogram_value
-            assert value.num == sum(line["gates"]["interface"]), value
-            assert [round(count) for count in value.bucket] == line["gates"]["interface"], value
+            assert value.num == sum(line["sites"]["interface"]), value
+            assert [round(count) for count in value.bucket] == line["sites"]["interface"], value
             assert 0 <= value.min <= value.max <= 1, value
     print(f"TensorBoard reads {len(lines)} looks at the validation rows, scalars and histograms")
 

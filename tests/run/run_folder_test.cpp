@@ -216,6 +216,29 @@ TEST_F(RunFolders, MetricsBehindACheckpointAreDropped) {
   EXPECT_EQ(read_file(made.metrics()), "");
 }
 
+TEST_F(RunFolders, GatesAreAFileOfTheirOwnThatEndsWhereMetricsEnd) {
+  const RunFolder made = RunFolder::create(path_, "table");
+  made.append_metrics(epoch(1));
+  EXPECT_FALSE(std::filesystem::exists(made.gate_history())) << "of a dense model";
+  for (int64_t i = 2; i <= 3; ++i) {
+    EpochRecord record = epoch(i);
+    record.gates = {{.site = "interface", .counts = {i, 4}}};
+    made.append_metrics(record);
+  }
+  const std::string second = R"({"step":20,"sites":{"interface":[2,4]}})"
+                             "\n";
+  EXPECT_EQ(read_file(made.gate_history()), second + R"({"step":30,"sites":{"interface":[3,4]}})"
+                                                     "\n");
+  write_file_atomically(made.gate_history(), read_file(made.gate_history()) + "{\"step\": 4");  // killed while it wrote
+  made.keep_metrics(3);
+  EXPECT_EQ(read_file(made.gate_history()), second + R"({"step":30,"sites":{"interface":[3,4]}})"
+                                                     "\n");
+  made.keep_metrics(2);
+  EXPECT_EQ(read_file(made.gate_history()), second);
+  made.keep_metrics(0);
+  EXPECT_EQ(read_file(made.gate_history()), "");
+}
+
 TEST_F(RunFolders, JsonFiles) {
   const RunFolder made = RunFolder::create(path_, "table");
   made.write_json(made.summary(), {{"a", 0.1}});

@@ -21,6 +21,7 @@ struct EncoderOptions {
   std::optional<double> dropout;
   std::optional<double> attention_dropout;
   double drop_tokens = 0;
+  std::string times_from;
   int64_t blocks = 16;
   int64_t width = 128;
   int64_t depth = 2;
@@ -59,6 +60,12 @@ struct EncoderOptions {
       "are shorter",
       Limit{0, 1, false, true})
         .read_by("encoder.frozen = false");
+    v("times_from", times_from,
+      "`gate.cost = latency`: a run whose measured times of an encoder of the same shape are taken, so that runs that are "
+      "compared "
+      "have the same prices; empty: measured when training starts")
+        .path()
+        .read_by("gate.cost = latency");
     v("blocks", blocks, "`gate.unit = group`: into how many blocks of dimensions the interface is divided", between(1, 65536))
         .read_by("gate.unit = group");
     v("width", width, "from scratch: dimensions of the states, the interface", between(1, 16384))

@@ -18,6 +18,7 @@
 #include "l0gm/error.h"
 #include "l0gm/gate_control.h"
 #include "model/text_model.h"
+#include "run/run_folder.h"
 #include "training/text/frozen_features.h"
 #include "training/text/part_times.h"
 #include "training/text/text_run.h"
@@ -95,6 +96,22 @@ void describe_tokens(const TextDataset& dataset, TextRecord& record, bool struct
                             with_thousands(dataset.data.invalid_texts)));
   }
   if (dataset.data.empty_texts > 0) log_warning(fmt::format("{} texts are empty", with_thousands(dataset.data.empty_texts)));
+}
+
+const char* kind_of(const Machine& machine) { return machine.device.is_cpu() ? "cpu" : "gpu"; }
+
+// As another run measured them.
+void take_times(TextRecord& record, const std::string& run, const Machine& machine) {
+  const auto refuse = [&](const std::string& why) { throw UserError(fmt::format("encoder.times_from = {}: {}", run, why)); };
+  const RunFolder folder = RunFolder::open(run);
+  if (folder.modality() != "text") refuse("not a run on texts");
+  const TextRecord other = TextRecord::from_json(folder.read_json(folder.schema()));
+  if (!other.times) refuse("it measured no times: its gate.cost is not latency, or its gates are not on the encoder's structure");
+  if (!(other.encoder == record.encoder)) refuse("its encoder has another shape");
+  if (other.timed_on != kind_of(machine))
+    refuse(fmt::format("it was timed on a {}, this run is on a {}", other.timed_on, kind_of(machine)));
+  record.times = other.times;
+  record.timed_on = other.timed_on;
 }
 
 }  // namespace
@@ -221,10 +238,14 @@ void TextModality::measure(Record& record, const Dataset& dataset, const Config&
     text.timed_on = text_record(*stored).timed_on;
     return;
   }
+  if (!config.encoder.times_from.empty()) {
+    take_times(text, config.encoder.times_from, machine);
+    return;
+  }
   const auto& texts = dynamic_cast<const TextDataset&>(dataset);
   const TextRows rows{&texts.tokens, texts.data.rows(Split::train), texts.data.labels, {}, {}, {}};
   text.times = measure_parts(TextClock(rows, config, machine), text.encoder);
-  text.timed_on = machine.device.is_cpu() ? "cpu" : "gpu";
+  text.timed_on = kind_of(machine);
 }
 
 std::shared_ptr<Model> TextModality::make_model(const Record& record, const Config& config, uint64_t seed) const {
