@@ -57,7 +57,7 @@ torch::Tensor sizes_of_heads(const Transformer& transformer) {
   for (const auto& layer : transformer.layers) {
     const LayerWeights w = layer->weights();
     const int64_t heads = w.heads(layer->head_width());
-    const torch::Tensor in = w.qkv.square().sum(1).view({3, heads, -1}).sum({0, 2});
+    const torch::Tensor in = w.qkv.square().sum(1).view({3, heads, -1}).sum(torch::IntArrayRef{0, 2});
     sizes.push_back((in + w.out.square().sum(0).view({heads, -1}).sum(1)).sqrt());
   }
   return at::cat(sizes);
