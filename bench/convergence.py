@@ -59,14 +59,14 @@ def main() -> None:
         for steps in (int(word) for word in arguments.steps.split(",")):
             epochs = max(2, round(steps / ANNEALED / per_epoch))
             length = {"train.epochs": epochs, "train.evaluate_every": max(1, epochs // 40)}
-            cells = [Cell(f"{task}-{steps}-{name}", name, config, {**length, **options})
+            cells = [Cell(f"{task}-{steps}-{name.replace(' ', '-')}", name, config, {**length, **options})
                      for name, options in (("gate", {}), ("random mask", {"gate.logits": "static", "gate.static_by": "random"}))]
             results = runs.all(cells, range(arguments.seeds))
             for cell in cells:
                 of_cell = results[cell.name]
                 tests = [result["test"] for result in of_cell]
                 gate = cell.label == "gate"
-                rows.append([task, steps, cell.label,
+                rows.append([task, str(steps), cell.label,
                              f"{max(test['projected_units'] for test in tests)} of {tests[0]['units']}" if gate else "-",
                              f"{max(test['late_changes'] for test in tests)}" if gate else "-",
                              f"{statistics.mean(test['logit_spread'] for test in tests):.2f}" if gate else "-",
