@@ -122,7 +122,7 @@ RowDifferences row_differences(const Predictions& first, const Predictions& seco
   return out;
 }
 
-PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t seed, int resamples) {
+PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t seed, int resamples, double level) {
   PairedDifference out{undefined, undefined, undefined, 0, static_cast<int64_t>(runs.size())};
   if (runs.empty()) return out;
   for (const RowDifferences& run : runs) {
@@ -145,8 +145,8 @@ PairedDifference paired_bootstrap(std::span<const RowDifferences> runs, uint64_t
     }
     deviations.push_back(deviation);
   }
-  out.low = out.mean + quantile(deviations, 0.025);
-  out.high = out.mean + quantile(deviations, 0.975);
+  out.low = out.mean + quantile(deviations, (1 - level) / 2);
+  out.high = out.mean + quantile(deviations, (1 + level) / 2);
   return out;
 }
 

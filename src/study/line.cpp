@@ -146,7 +146,7 @@ std::vector<std::string> figure_texts(const Line& line, Measure worst_of) {
 }
 
 std::optional<PairedDifference> compare_lines(const Line& first, const Line& second, const StudyFolder& folder, Split split,
-                                              Measure measure, const std::vector<std::string>& conditions) {
+                                              Measure measure, const std::vector<std::string>& conditions, int64_t comparisons) {
   std::vector<std::string> files;
   for (const std::string& name : conditions) files.push_back(fmt::format("{}-{}.csv", name_of_enum(split), name));
   if (conditions.empty()) files.push_back(std::string(name_of_enum(split)) + ".csv");
@@ -165,7 +165,8 @@ std::optional<PairedDifference> compare_lines(const Line& first, const Line& sec
     differences.push_back(std::move(mean));
   }
   if (differences.empty()) return std::nullopt;
-  return paired_bootstrap(differences, 0);
+  // Tails that are cut off have some fifty draws, however many comparisons there are.
+  return paired_bootstrap(differences, 0, static_cast<int>(2000 * std::min<int64_t>(comparisons, 50)), joint_level(comparisons));
 }
 
 }  // namespace l0gm

@@ -44,8 +44,10 @@ std::vector<std::string> figure_texts(const Line& line, Measure worst_of);
 
 // How `measure` of one line differs from that of another, run by run of the same seed, on the rows of a split: by what the runs
 // predicted for them. None where predictions are not there.
-// `conditions`: on perturbed copies of the rows instead, the mean over these.
+// `conditions`: on perturbed copies of the rows instead, the mean over these. `comparisons`: how many intervals are to hold at
+// once.
 std::optional<PairedDifference> compare_lines(const Line& first, const Line& second, const StudyFolder& folder, Split split,
-                                              Measure measure, const std::vector<std::string>& conditions = {});
+                                              Measure measure, const std::vector<std::string>& conditions = {},
+                                              int64_t comparisons = 1);
 
 }  // namespace l0gm

@@ -163,10 +163,12 @@ SweepResult sweep_result(const RunCells& runs, const SweepOptions& options, cons
   if (!by_price.empty()) result.falling = falling_shares(by_price, options.seeds);
   answer(result, options);
   measure_curve(result, options);
+  // Which line is the best is read off the same rows: any two might have been compared.
+  const int64_t pairs = std::ssize(result.lines) * (std::ssize(result.lines) - 1) / 2;
+  const Line& best = result.lines[result.best];
   for (const Line& line : result.lines) {
-    result.behind_best.push_back(&line == &result.lines[result.best]
-                                     ? std::nullopt
-                                     : compare_lines(line, result.lines[result.best], folder, Split::valid, options.measure));
+    result.behind_best.push_back(&line == &best ? std::nullopt
+                                                : compare_lines(line, best, folder, Split::valid, options.measure, {}, pairs));
   }
   return result;
 }
@@ -197,7 +199,8 @@ std::string SweepResult::markdown(const SweepOptions& options) const {
   };
   const auto table_of = [&](const std::vector<Line>& shown, bool with_difference) {
     std::vector<std::string> head = joined(joined({"line"}, gate_head()), figure_head(options.measure));
-    if (with_difference) head.push_back(fmt::format("{} - best line's (95 %)", name_of_enum(options.measure)));
+    if (with_difference)
+      head.push_back(fmt::format("{} - best line's (95 % for all pairs of lines at once)", name_of_enum(options.measure)));
     std::vector<std::vector<std::string>> rows;
     for (size_t i = 0; i < shown.size(); ++i) {
       rows.push_back(joined(joined({shown[i].name}, gate_text(shown[i])), figure_texts(shown[i], options.measure)));

@@ -14,6 +14,7 @@
 #include "gate/tensor_values.h"
 #include "l0gm/error.h"
 #include "metrics/scores.h"
+#include "training/weighted_loss.h"
 
 namespace l0gm {
 
@@ -23,6 +24,9 @@ constexpr double diverging_above = 20;  // times the loss of a uniform guess
 
 // Rows that a look at single units predicts: fewer where there are many units to try.
 constexpr int64_t most_measured_rows = 4000, fewest_measured_rows = 500, measured_work = 1'500'000;  // rows times predictions
+
+// Steps that are tried from each of two starts once gates are fixed: this part of those that follow, at most so many.
+constexpr int64_t tried_share = 10, most_tried_steps = 1000;
 
 constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer the host has to wait for
 
@@ -42,6 +46,12 @@ int64_t count_annealing_steps(const Schedule& schedule, int64_t steps) {
     if (schedule.at(static_cast<double>(step) / static_cast<double>(steps)).phase == Phase::anneal) ++annealing;
   }
   return annealing;
+}
+
+TensorMap cloned(const TensorMap& tensors) {
+  TensorMap copies;
+  for (const auto& [name, tensor] : tensors) copies[name] = tensor.detach().clone();
+  return copies;
 }
 
 // A number of epochs, perhaps a part of one, as steps.
@@ -133,67 +143,60 @@ void Trainer::enter_phase(const GateState& state) {
 }
 
 double Trainer::validation_loss(const GateState& state) {
-  return weighted_nll(task_.predict(*model_, control_.state(state), Split::valid));
-}
-
-// Weights are chosen by the loss that they are trained for: where rows or classes count differently, so they do here.
-double Trainer::weighted_nll(const Predictions& predictions) const {
-  if (!task_.class_weights.defined() && task_.row_weights.empty()) return nll(predictions);
-  const std::vector<double> losses = weighted_losses(predictions);
-  if (losses.empty()) return nll(predictions);
-  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
-}
-
-// Of the rows that have a label; their mean is the weighted loss.
-std::vector<double> Trainer::weighted_losses(const Predictions& predictions) const {
-  const std::vector<double>& of_row = task_.row_weights;
-  const std::vector<double> of_class = task_.class_weights.defined()
-                                           ? to_doubles(task_.class_weights)
-                                           : std::vector<double>(static_cast<size_t>(task_.class_count()), 1.0);
-  std::vector<double> losses;
-  double weights = 0;
-  for (int64_t row = 0; row < predictions.size(); ++row) {
-    const int32_t label = predictions.labels[static_cast<size_t>(row)];
-    if (label < 0) continue;
-    double weight = of_class[static_cast<size_t>(label)];
-    if (!of_row.empty()) weight *= of_row[static_cast<size_t>(predictions.rows[static_cast<size_t>(row)])];
-    losses.push_back(weight * row_metric(predictions.row(row), label, RowMetric::nll));
-    weights += weight;
-  }
-  if (!(weights > 0)) return {};
-  for (double& loss : losses) loss *= static_cast<double>(losses.size()) / weights;
-  return losses;
+  return weighted_nll(task_, task_.predict(*model_, control_.state(state), Split::valid));
 }
 
 void Trainer::look_at_units(const GateState& state) {
   const int64_t rows = std::clamp(measured_work / control_.measurements(), fewest_measured_rows, most_measured_rows);
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
-  control_.look([&] { return weighted_losses(task_.predict_sample(*model_, state, Split::valid, rows)); });
+  control_.look([&] { return weighted_losses(task_, task_.predict_sample(*model_, state, Split::valid, rows)); });
 }
 
-// In a long run the weights may have overfitted before the gates are fixed; what follows would start from there.
+// In a long run the weights may have overfitted before the gates are fixed, and what follows would start from there. Earlier ones
+// have not learned to do without what is closed now: which of both is the better start shows after some steps with these gates.
 void Trainer::take_better_weights(const GateState& state) {
   if (state_.best_step_before < 0 || !std::filesystem::exists(folder_.before_hardening())) return;
-  double now = 0;
-  {
-    const AveragedWeights::InUse averaged(average_);
-    now = validation_loss(state);
-  }
-  TensorMap weights = model_->state(), earlier = load_tensors(folder_.before_hardening()).tensors, kept;
-  for (const auto& [name, unused] : model_->gates()) {
-    weights.erase(name);
-    earlier.erase(name);
-  }
-  for (const auto& [name, tensor] : weights) kept[name] = tensor.detach().clone();
-  copy_into(earlier, weights, folder_.before_hardening().string());
-  const double then = validation_loss(state);
-  if (then < now) {
-    log_info(fmt::format("weights go on from step {}: validation loss {:.4f} with these gates, {:.4f} at step {}",
-                         state_.best_step_before, then, now, state_.step));
-  } else {
-    copy_into(kept, weights, "weights");
-  }
+  double now = averaged_loss(state);
+  if (now <= state_.best_nll_before) return;
+  const TensorMap kept = cloned(model_->state());
+  TensorMap earlier = load_tensors(folder_.before_hardening()).tensors;
+  for (const auto& [name, gate] : model_->gates()) earlier[name] = kept.at(name);
+  const int64_t left = state_.stopped_early ? 0 : steps_ - state_.step;
+  const int64_t tried = std::min(left, std::clamp(left / tried_share, int64_t{1}, most_tried_steps));
+  if (tried > 0) now = loss_after(tried, kept);
+  const double then = loss_after(tried, earlier);
+  const bool goes_back = then < now;
+  copy_into(goes_back ? earlier : kept, model_->state(), "weights");
+  if (!goes_back) return;
+  log_info(fmt::format("weights go on from step {}: validation loss {:.4f}{}, {:.4f} from step {}", state_.best_step_before, then,
+                       tried > 0 ? fmt::format(" after {} steps with these gates", tried) : " with these gates", now,
+                       state_.step));
+}
+
+double Trainer::averaged_loss(const GateState& state) {
+  if (config_.train.ema <= 0) average_.reset();
+  const AveragedWeights::InUse averaged(average_);
+  return validation_loss(state);
+}
+
+double Trainer::loss_after(int64_t steps, const TensorMap& start) {
+  const TrainerState stood = state_;
+  const TensorMap moments = cloned(optimiser_.state());
+  const torch::Tensor loss_sum = loss_sum_, norm_sum = norm_sum_;
+  const int64_t collected = collected_;
+  loss_sum_ = norm_sum_ = torch::Tensor();
+  copy_into(start, model_->state(), "weights");
+  average_.reset();
+  for (int64_t k = 0; k < steps; ++k, ++state_.step)
+    step(gate_state(state_.step), state_.step / steps_per_epoch_, state_.step % steps_per_epoch_);
+  const double loss = averaged_loss(gate_state(stood.step));
+  optimiser_.restore(moments, "moments");
+  state_ = stood;
+  loss_sum_ = loss_sum;
+  norm_sum_ = norm_sum;
+  collected_ = collected;
+  return loss;
 }
 
 void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
@@ -265,7 +268,7 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   const AveragedWeights::InUse averaged(average_);
   const GateState state = control_.state(of_step);  // top-k over several sites follows the logits in use
   const Predictions predictions = task_.predict(*model_, state, Split::valid);
-  const double valid_nll = nll(predictions), valid_loss = weighted_nll(predictions);
+  const double valid_nll = nll(predictions), valid_loss = weighted_nll(task_, predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
   const double scale = std::max(1.0, config_.distill.temperature * config_.distill.temperature);  // of the soft part
   if (!std::isfinite(valid_nll) || train_loss > scale * diverging_above * std::log(static_cast<double>(task_.class_count()))) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/random.h"
 #include "l0gm/error.h"
 #include "make_predictions.h"
 #include "metrics/scores.h"
@@ -164,6 +165,47 @@ TEST(Compare, IntervalCoversWithOtherRowsForEachRun) {
     EXPECT_GE(coverage(3, 1, 0, 0.3, 300, pool), 0.91) << pool;
     EXPECT_GE(coverage(3, 1, 0.1, 0.3, 300, pool), 0.91) << pool;
   }
+}
+
+// Five models that are equally good in truth, three runs each on the same rows, beside the one that looks best on these rows: how
+// often some interval says for certain that one is worse.
+double false_alarms(int64_t comparisons, int samples) {
+  constexpr int models = 5, runs = 3, rows = 200;
+  int alarms = 0;
+  for (int k = 0; k < samples; ++k) {
+    RandomStream random(mix_key(57, k));
+    std::vector<std::vector<RowDifferences>> losses(models);
+    std::vector<double> means(models, 0);
+    for (int m = 0; m < models; ++m) {
+      for (int r = 0; r < runs; ++r) {
+        RowDifferences run;
+        const double effect = 0.05 * random.normal();
+        for (int64_t row = 0; row < rows; ++row) {
+          run.rows.push_back(row);
+          run.values.push_back(effect + random.normal());
+          means[static_cast<size_t>(m)] += run.values.back();
+        }
+        losses[static_cast<size_t>(m)].push_back(std::move(run));
+      }
+    }
+    const size_t best = static_cast<size_t>(std::min_element(means.begin(), means.end()) - means.begin());
+    bool alarm = false;
+    for (size_t m = 0; m < models; ++m) {
+      if (m == best) continue;
+      std::vector<RowDifferences> behind = losses[m];
+      for (size_t r = 0; r < runs; ++r) {
+        for (size_t row = 0; row < rows; ++row) behind[r].values[row] -= losses[best][r].values[row];
+      }
+      alarm = alarm || paired_bootstrap(behind, static_cast<uint64_t>(k), 1000, joint_level(comparisons)).low > 0;
+    }
+    alarms += alarm;
+  }
+  return static_cast<double>(alarms) / samples;
+}
+
+TEST(Compare, AChoiceOfTheBestIsCoveredWhereAllPairsAreCounted) {
+  EXPECT_LE(false_alarms(10, 200), 0.05 + 3 * std::sqrt(0.05 * 0.95 / 200));
+  EXPECT_GE(false_alarms(1, 200), 0.12) << "it would not be with one interval's limits";
 }
 
 // Two models of the same rows, one calibrated and one with noise in its logits, `sharper` as large. What rows say of AUC and ECE
