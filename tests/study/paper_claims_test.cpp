@@ -69,9 +69,30 @@ TEST_F(ClaimsTest, PricesAndShares) {
   const auto falling =
       judged({"f1"}, {{"lambda 0.0001", {0.1, 0.95}}, {"lambda 0.001", {0.95, 0.5}}, {"lambda 0.01", {1.6, 0.1}}});
   EXPECT_EQ(claim(falling, "C1").verdict, Verdict::holds) << claim(falling, "C1").why;
-  EXPECT_EQ(claim(falling, "C2").verdict, Verdict::holds) << claim(falling, "C2").why;
+  EXPECT_EQ(claim(falling, "C2").verdict, Verdict::cannot_be_told) << "half in one step, or more: " << claim(falling, "C2").why;
   EXPECT_EQ(claim(falling, "C9").verdict, Verdict::cannot_be_told);
   EXPECT_NE(claim(falling, "C9").why.find("was not asked for"), std::string::npos);
+}
+
+TEST_F(ClaimsTest, ManySmallStepsAreSmooth) {
+  plan_.lambdas = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2};
+  const auto falling = judged({"f1"}, {{"lambda 0.0001", {0.1, 0.95}},
+                                       {"lambda 0.0003", {0.9, 0.7}},
+                                       {"lambda 0.001", {1.5, 0.5}},
+                                       {"lambda 0.003", {2.2, 0.3}},
+                                       {"lambda 0.01", {3.2, 0.1}}});
+  EXPECT_EQ(claim(falling, "C2").verdict, Verdict::holds) << claim(falling, "C2").why;
+}
+
+TEST_F(ClaimsTest, TheLeastCalibrationErrorInTheMiddleOrAtAnEnd) {
+  const auto c3 = [&](double low, double moderate, double high) {
+    return claim(judged({"f1"},
+                        {{"lambda 0.0001", {low, 0.95}}, {"lambda 0.001", {moderate, 0.5}}, {"lambda 0.01", {high, 0.1}}}),
+                 "C3");
+  };
+  EXPECT_EQ(c3(2.0, 0.1, 2.0).verdict, Verdict::holds);
+  EXPECT_EQ(c3(0.1, 2.0, 2.0).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(c3(0.1, 0.1, 2.0).verdict, Verdict::cannot_be_told) << "the lowest price is as good as the moderate one";
 }
 
 TEST_F(ClaimsTest, OneStepThatTakesAllIsNotSmooth) {

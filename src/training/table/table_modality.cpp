@@ -91,7 +91,8 @@ void TableModality::settle(Config& config, const Record& record) const {
   const std::vector<int64_t>& class_rows = record.rows_of_classes();
   const int64_t columns = std::ssize(dynamic_cast<const TableRecord&>(record).schema.columns);
   const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}), columns, std::ssize(class_rows),
-                         measures_units(config.gate, columns)};
+                         measures_units(config.gate, columns),
+                         config.gate.unit == UnitKind::dimension && config.gate.attach == Attach::interface};
   const auto is_open = [&](std::string_view key) {
     return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
   };

@@ -28,7 +28,8 @@ int64_t epochs_for(int64_t rows, Quality quality) {
   return std::max<int64_t>(3, std::lround(share * epochs));
 }
 
-// Every column adds to the first layer and to the pairs: with many of them, steps of one size for each change the logits too much.
+// Every column adds to the first layer and to the pairs: with many of them, steps of one size for each change the logits too
+// much.
 double learning_rate_for(int64_t columns) {
   return std::clamp(0.04 / static_cast<double>(std::max<int64_t>(columns, 1)), 0.0002, 0.002);
 }
@@ -37,13 +38,15 @@ double learning_rate_for(int64_t columns) {
 
 std::vector<TableSetting> table_settings(const TableFacts& facts, Quality quality, int64_t epochs) {
   const bool few_rows = facts.rows < 2000;
+  // A gate has many more epochs to overfit in than a dense model, which ends when its loss stops falling.
+  const char* interface_dropout = facts.gates_dimensions ? (facts.rows < 5000 ? "0.4" : "0.2") : (few_rows ? "0.2" : "0.1");
   if (epochs == 0) epochs = epochs_for(facts.rows, quality);
   std::vector<TableSetting> settings = {{"train.batch", std::to_string(batch_for(facts.rows))},
                                         {"train.epochs", std::to_string(epochs)},
                                         {"train.patience", std::to_string(std::max<int64_t>(5, (epochs + 2) / 3))},
                                         {"train.lr", fmt::format("{:.2g}", learning_rate_for(facts.columns))},
                                         {"model.dropout", few_rows ? "0.3" : "0.2"},
-                                        {"model.interface_dropout", few_rows ? "0.2" : "0.1"}};
+                                        {"model.interface_dropout", interface_dropout}};
   // What columns tell together is learned late, and has to be known before the first one is closed.
   if (facts.measures_columns) settings.push_back({"schedule.anneal_until", "0.7"});
   return settings;
@@ -58,7 +61,8 @@ std::vector<std::string> describe_table_settings() {
       "| `train.patience` | a third of `train.epochs`, at least `5` |",
       "| `train.lr` | `0.002` up to 20 columns, beyond them `0.04` divided by their number, at least `0.0002` |",
       "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
-      "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2` |",
+      "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2`. With a gate on dimensions `0.2`; below 5,000 rows "
+      "`0.4` |",
       "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |"};
 }
 

@@ -12,6 +12,7 @@ namespace l0gm {
 struct TableFacts {
   int64_t rows = 0, columns = 0, classes = 2;
   bool measures_columns = false;  // a budget of columns, which are closed one by one (gate.worth)
+  bool gates_dimensions = false;  // single units of the interface are closed, by a gate or a mask
 };
 
 // An option that follows from the table, where nobody named it.

@@ -114,5 +114,16 @@ TEST_F(SettledRun, AConfigurationMadeByAProgramIsLeftAlone) {
   EXPECT_EQ(stored().train.batch, TrainOptions().batch);
 }
 
+TEST(TableSettings, AGateHasMoreDropoutAndMostWhereRowsAreFew) {
+  const auto dropout = [](int64_t rows, bool gated) {
+    for (const auto& [key, value] : table_settings({rows, 10, 2, false, gated}, Quality::good)) {
+      if (key == "model.interface_dropout") return std::stod(value);
+    }
+    return -1.0;
+  };
+  for (const int64_t rows : {500, 3000, 20'000}) EXPECT_GT(dropout(rows, true), dropout(rows, false)) << rows;
+  EXPECT_GT(dropout(4999, true), dropout(5000, true));
+}
+
 }  // namespace
 }  // namespace l0gm
