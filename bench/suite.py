@@ -2,7 +2,7 @@
 """Our defaults beside boosted trees and other networks over a suite of tables: Adult (both protocols), houses, messy-table, planted-table, draws of varied-table.
 
 Usage: bench/suite.py [--tables adult,houses,messy,planted,varied] [--draws 10] [--first-draw 100] [--seeds 3] [--quality good]
-                      [--methods dense,gate,lightgbm,catboost,xgboost,hist-gradient-boosting,realmlp,tabm] [--most-rows N] [--jobs 1] [--device cpu] [--out runs/suite]
+                      [--methods dense,gate,lightgbm,catboost,xgboost,hist-gradient-boosting,realmlp,tabm] [--most-rows N] [--leave-out varied-107,…] [--jobs 1] [--device cpu] [--out runs/suite]
                       [--set key=value ...] [--l0gm build/release/l0gm] [--peers .venv-peers/bin/python]
 Prints one Markdown table: NLL / AUC / accuracy / seconds of each method on the test rows of each table, mean over seeds; then mean rank by NLL
 and mean NLL relative to the best method of each table. Nothing is set but the gate: our lines are what a stranger gets. Finished runs are kept
@@ -186,6 +186,7 @@ def main() -> None:
     parser.add_argument("--quality", default="good", choices=("fast", "good", "best"))
     parser.add_argument("--methods", default=",".join((*OURS, *PEER_METHODS)))
     parser.add_argument("--most-rows", type=int, default=0, help="leave out draws of more rows; 0: none")
+    parser.add_argument("--leave-out", default="", help="tables, with commas between them")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="for our lines: a choice to be tried")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
@@ -198,8 +199,8 @@ def main() -> None:
     for method in methods:
         if method not in OURS and method not in PEER_METHODS:
             parser.error(f"--methods: '{method}' is unknown; there are {', '.join((*OURS, *PEER_METHODS))}")
-    tasks = [task for task in tasks_of(arguments)
-             if not (arguments.most_rows and task.name.startswith("varied") and rows_of(runs, task) > arguments.most_rows)]
+    tasks = [task for task in tasks_of(arguments) if task.name not in arguments.leave_out.split(",")
+             and not (arguments.most_rows and task.name.startswith("varied") and rows_of(runs, task) > arguments.most_rows)]
     if any(method in PEER_METHODS for method in methods):
         for task in tasks:
             for seed in task.seeds:

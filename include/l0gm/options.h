@@ -55,7 +55,9 @@ class EnumSet {
   std::string names() const {
     std::string joined;
     for (size_t i = 0; i < enum_names<Enum>.size(); ++i) {
-      if (has(static_cast<Enum>(i))) joined += (joined.empty() ? "" : "+") + std::string(enum_names<Enum>[i]);
+      if (!has(static_cast<Enum>(i))) continue;
+      if (!joined.empty()) joined += '+';
+      joined += enum_names<Enum>[i];
     }
     return joined;
   }
