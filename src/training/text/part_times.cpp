@@ -68,7 +68,7 @@ std::vector<double> TextClock::microseconds(const std::vector<TransformerConfig>
   for (const TransformerConfig& shape : shapes) {
     EncoderOptions encoder = config_.encoder;
     encoder.max_tokens.reset();
-    models.push_back(make_text_model(shape, {.class_rows = {1, 1}}, config_.model, encoder, dense, 0));
+    models.push_back(make_text_model(shape, {{1, 1}, false, {}, {}}, config_.model, encoder, dense, 0));
     place(*models.back(), machine_.device, dtype_of(config_.train.precision));
     choose_matmul(*models.back(), config_, machine_);
   }
