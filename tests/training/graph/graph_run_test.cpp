@@ -82,7 +82,7 @@ TEST_F(GraphRuns, LeavesACompleteFolder) {
   }
   EXPECT_EQ(files, (std::set<std::string>{"run.json", "config.toml", "schema.json", "metrics.jsonl", "summary.json",
                                           "environment.json", "lock", "checkpoint/state.safetensors",
-                                          "checkpoint/best.safetensors", "gates.json", "predictions/valid.csv"}));
+                                          "checkpoint/best.safetensors", "gates.json", "gates.jsonl", "predictions/valid.csv"}));
   EXPECT_EQ(nlohmann::json::parse(read_file(out() / "summary.json"))["steps"], 12);
   const Predictions valid = read_predictions(out() / "predictions/valid.csv");
   EXPECT_NO_THROW(check_predictions(valid));

@@ -13,9 +13,11 @@ namespace {
 using testing_tools::train;
 using testing_tools::Watcher;
 
-std::map<std::string, double> settings_for(int64_t rows, Quality quality = Quality::good, int64_t epochs = 0) {
+std::map<std::string, double> settings_for(int64_t rows, Quality quality = Quality::good, int64_t epochs = 0,
+                                           bool gated = false) {
   std::map<std::string, double> found;
-  for (const auto& [key, value] : table_settings({rows, 10, 2}, quality, epochs)) found[std::string(key)] = std::stod(value);
+  const TableFacts facts{.rows = rows, .columns = 10, .gates_dimensions = gated};
+  for (const auto& [key, value] : table_settings(facts, quality, epochs)) found[std::string(key)] = std::stod(value);
   return found;
 }
 
@@ -76,7 +78,7 @@ class SettledRun : public testing::Test {
 TEST_F(SettledRun, WritesWhatFollowsFromTheTable) {
   train(read_config(config(""), {"train.quality=fast"}), folder_.path() / "run");
   const Config config = stored();
-  const auto expected = settings_for(360, Quality::fast);
+  const auto expected = settings_for(360, Quality::fast, 0, true);
   EXPECT_EQ(config.train.epochs, expected.at("train.epochs"));
   EXPECT_EQ(config.train.batch, expected.at("train.batch"));
   EXPECT_EQ(config.train.patience, expected.at("train.patience"));
@@ -93,7 +95,7 @@ TEST_F(SettledRun, WhatIsNamedStays) {
   EXPECT_EQ(config.train.batch, 100);
   EXPECT_EQ(config.train.patience, 0);
   EXPECT_EQ(config.model.dropout, 0);
-  EXPECT_EQ(config.model.interface_dropout, 0.2);  // of a short table
+  EXPECT_EQ(config.model.interface_dropout, 0.4);  // of a short table with a gate
 }
 
 TEST_F(SettledRun, GoesOnAfterAStop) {
@@ -116,10 +118,7 @@ TEST_F(SettledRun, AConfigurationMadeByAProgramIsLeftAlone) {
 
 TEST(TableSettings, AGateHasMoreDropoutAndMostWhereRowsAreFew) {
   const auto dropout = [](int64_t rows, bool gated) {
-    for (const auto& [key, value] : table_settings({rows, 10, 2, false, gated}, Quality::good)) {
-      if (key == "model.interface_dropout") return std::stod(value);
-    }
-    return -1.0;
+    return settings_for(rows, Quality::good, 0, gated).at("model.interface_dropout");
   };
   for (const int64_t rows : {500, 3000, 20'000}) EXPECT_GT(dropout(rows, true), dropout(rows, false)) << rows;
   EXPECT_GT(dropout(4999, true), dropout(5000, true));
