@@ -116,16 +116,20 @@ double Trainer::learning_rate_factor(int64_t step) const {
   return 1;
 }
 
-void Trainer::enter_phase(const GateState& state) {
-  if (model_->sites().empty()) return;
+bool Trainer::enter_phase(const GateState& state, const std::atomic<bool>& stop) {
+  if (model_->sites().empty()) return true;
   if (!state_.annealing && state.phase != Phase::warmup) {
     control_.start_annealing(state);
     state_.annealing = true;
   }
   if (!state_.hardened && state.phase == Phase::harden) {
+    if (state_.step > 0 && !state_.stopped_early) {  // what follows takes a while; who stops it goes on from here
+      if (loss_sum_.defined()) collect_losses();
+      save();
+    }
     state_.hardening = control_.harden(state);
     state_.hardened = true;
-    take_better_weights(state);
+    if (!take_better_weights(state, stop)) return false;
     average_.reset();
     const Hardening& h = state_.hardening;
     const std::string noun = model_->sites().size() == 1 ? model_->sites()[0]->noun : "units";
@@ -140,6 +144,7 @@ void Trainer::enter_phase(const GateState& state) {
     if (h.open_units == 1)
       log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");
   }
+  return true;
 }
 
 double Trainer::validation_loss(const GateState& state) {
@@ -155,23 +160,25 @@ void Trainer::look_at_units(const GateState& state) {
 
 // In a long run the weights may have overfitted before the gates are fixed, and what follows would start from there. Earlier ones
 // have not learned to do without what is closed now: which of both is the better start shows after some steps with these gates.
-void Trainer::take_better_weights(const GateState& state) {
-  if (state_.best_step_before < 0 || !std::filesystem::exists(folder_.before_hardening())) return;
+bool Trainer::take_better_weights(const GateState& state, const std::atomic<bool>& stop) {
+  if (state_.best_step_before < 0 || !std::filesystem::exists(folder_.before_hardening())) return true;
   double now = averaged_loss(state);
-  if (now <= state_.best_nll_before) return;
+  if (now <= state_.best_nll_before) return true;
   const TensorMap kept = cloned(model_->state());
   TensorMap earlier = load_tensors(folder_.before_hardening()).tensors;
   for (const auto& [name, gate] : model_->gates()) earlier[name] = kept.at(name);
   const int64_t left = state_.stopped_early ? 0 : steps_ - state_.step;
   const int64_t tried = std::min(left, std::clamp(left / tried_share, int64_t{1}, most_tried_steps));
-  if (tried > 0) now = loss_after(tried, kept);
-  const double then = loss_after(tried, earlier);
+  if (tried > 0) now = loss_after(tried, kept, stop);
+  const double then = loss_after(tried, earlier, stop);
+  if (tried > 0 && stop) return false;
   const bool goes_back = then < now;
   copy_into(goes_back ? earlier : kept, model_->state(), "weights");
-  if (!goes_back) return;
+  if (!goes_back) return true;
   log_info(fmt::format("weights go on from step {}: validation loss {:.4f}{}, {:.4f} from step {}", state_.best_step_before, then,
                        tried > 0 ? fmt::format(" after {} steps with these gates", tried) : " with these gates", now,
                        state_.step));
+  return true;
 }
 
 double Trainer::averaged_loss(const GateState& state) {
@@ -180,7 +187,7 @@ double Trainer::averaged_loss(const GateState& state) {
   return validation_loss(state);
 }
 
-double Trainer::loss_after(int64_t steps, const TensorMap& start) {
+double Trainer::loss_after(int64_t steps, const TensorMap& start, const std::atomic<bool>& stop) {
   const TrainerState stood = state_;
   const TensorMap moments = cloned(optimiser_.state());
   const torch::Tensor loss_sum = loss_sum_, norm_sum = norm_sum_;
@@ -188,7 +195,7 @@ double Trainer::loss_after(int64_t steps, const TensorMap& start) {
   loss_sum_ = norm_sum_ = torch::Tensor();
   copy_into(start, model_->state(), "weights");
   average_.reset();
-  for (int64_t k = 0; k < steps; ++k, ++state_.step)
+  for (int64_t k = 0; k < steps && !stop; ++k, ++state_.step)
     step(gate_state(state_.step), state_.step / steps_per_epoch_, state_.step % steps_per_epoch_);
   const double loss = averaged_loss(gate_state(stood.step));
   optimiser_.restore(moments, "moments");
@@ -324,7 +331,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
   const int64_t save_every = steps_of(config_.train.checkpoint_every, per_epoch);
   while (state_.step < steps_ && !state_.stopped_early) {
     const GateState state = gate_state(state_.step);
-    enter_phase(state);
+    if (!enter_phase(state, stop)) return false;
     if (control_.wants_look(state)) look_at_units(state);
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
@@ -358,7 +365,8 @@ void Trainer::end_here() {
     throw UserError(fmt::format("{} has no checkpoint yet: there is nothing to end it with. Let it train on with --resume alone.",
                                 folder_.path().string()));
   }
-  enter_phase(schedule_.at(1));
+  const std::atomic<bool> never{false};
+  enter_phase(schedule_.at(1), never);
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
   state_.best_nll = validation_loss(schedule_.at(1));

@@ -69,13 +69,15 @@ class Trainer {
 
  private:
   GateState gate_state(int64_t step) const;
-  void enter_phase(const GateState& state);
+  // False when `stop` was raised before it was done.
+  bool enter_phase(const GateState& state, const std::atomic<bool>& stop);
   // Once gates are fixed: goes on from the best weights that there were before, where these are the better start.
-  void take_better_weights(const GateState& state);
+  bool take_better_weights(const GateState& state, const std::atomic<bool>& stop);
   double validation_loss(const GateState& state);
   double averaged_loss(const GateState& state);  // of the averaged weights
-  // On validation rows, after so many steps from there. The model is left as it is then, all else as it was.
-  double loss_after(int64_t steps, const TensorMap& start);
+  // On validation rows, after so many steps from there, or fewer where `stop` is raised. The model is left as it is then, all
+  // else as it was.
+  double loss_after(int64_t steps, const TensorMap& start, const std::atomic<bool>& stop);
   void look_at_units(const GateState& state);  // closes units by what they are worth on validation rows
   void step(const GateState& state, int64_t epoch, int64_t index);
   // Of one part of a step's examples; the loss of the task and all of it, as that share of the step's.

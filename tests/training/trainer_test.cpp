@@ -27,10 +27,13 @@ class BreakingTask : public TableTask {
   using TableTask::TableTask;
   torch::Tensor loss(const torch::Tensor& logits, const Batch& batch) const override {
     const torch::Tensor good = TableTask::loss(logits, batch);
-    return ++calls_ > good_steps ? good * factor : good;
+    if (++calls_ == stop_at) *stop = true;
+    return calls_ > good_steps ? good * factor : good;
   }
   int64_t good_steps = std::numeric_limits<int64_t>::max();
   double factor = 1;
+  int64_t stop_at = -1;
+  std::atomic<bool>* stop = nullptr;
 
  private:
   mutable int64_t calls_ = 0;
@@ -225,6 +228,27 @@ TEST_F(Trainers, WeightsThatOverfittedBeforeGatesAreFixedAreLeftBehind) {
   EXPECT_LT(best_after, 0.5 * (best_before + last_before));
   EXPECT_DOUBLE_EQ(state_.best_nll, best_after);
   EXPECT_FALSE(std::filesystem::exists(folder.before_hardening()));
+}
+
+// While two starts are tried nothing of the run is over yet: it is stopped at once, and goes on as if it had not been.
+TEST_F(Trainers, AStopWhileTwoStartsAreTriedChangesNothing) {
+  const std::vector<std::string> overfitting = {"gate.target_active=0.5", "train.epochs=80",  "train.lr=0.02",
+                                                "train.weight_decay=0",   "model.dropout=0",  "model.interface_dropout=0",
+                                                "model.hidden=64",        "train.patience=0", "table.statistics=none"};
+  prepare(overfitting);
+  const RunFolder whole = RunFolder::create(folder_.path() / "whole", "table");
+  ASSERT_TRUE(run(whole));
+  const int64_t best = state_.best_step;
+  prepare(overfitting);
+  const RunFolder parts = RunFolder::create(folder_.path() / "parts", "table");
+  task_->stop = &watcher_.stop;
+  task_->stop_at = 288 + 25;  // of 480 steps 288 come first, then twice 19 are tried
+  ASSERT_FALSE(run(parts));
+  EXPECT_EQ(load_tensors(parts.state()).metadata.at("trainer").find("hardened = true"), std::string::npos);
+  watcher_.stop = false;
+  ASSERT_TRUE(run(parts));
+  EXPECT_EQ(state_.best_step, best);
+  EXPECT_EQ(read_file(parts.best()), read_file(whole.best()));
 }
 
 }  // namespace
