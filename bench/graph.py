@@ -34,8 +34,8 @@ def spread(results: list[dict], split: str, key: str, digits: int = 4, factor: f
 
 def projected(results: list[dict]) -> str:
     """Units that were closed or opened when gates were fixed, of the worst seed; with a mark where that is more than the limit."""
-    if any("converged" not in result["test"] for result in results):
-        return "-"
+    if any("logit_spread" not in result["test"] for result in results):
+        return "-"  # dense, or a mask: no gate was learned
     worst = max(result["test"]["projected_units"] for result in results)
     return f"{worst}" + ("" if all(result["test"]["converged"] for result in results) else " **not converged**")
 

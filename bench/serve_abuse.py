@@ -96,6 +96,8 @@ def main() -> int:
     process = subprocess.Popen([str(arguments.serve), str(arguments.model), "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         address = process.stdout.readline().strip()
+        if not address:
+            sys.exit(f"serve_abuse.py: {arguments.serve} did not start with {arguments.model}; run it by hand to see why")
         abuser = Abuser(int(address.rstrip("/").rsplit(":", 1)[1]), arguments.model.stem, arguments.row, arguments.slow)
         start, looks = time.monotonic(), []
         while (passed := time.monotonic() - start) < arguments.seconds and process.poll() is None:
