@@ -106,9 +106,8 @@ def nodes(runs: Runs) -> None:
 
 
 def attributes(runs: Runs) -> None:
-    # The gate chooses among hundreds to thousands of attributes, with one draw a step: it wants more and smaller steps than at the interface.
-    slow = {"computers": {"train.epochs": 800, "schedule.anneal_until": 0.3, "train.gate_lr": 0.02},
-            "cs": {"train.epochs": 600, "schedule.anneal_until": 0.5, "train.gate_lr": 0.02}}
+    # The gate chooses among hundreds to thousands of attributes, with one draw a step: it wants more steps than at the interface.
+    slow = {"computers": {"train.epochs": 800, "schedule.anneal_until": 0.3}, "cs": {"train.epochs": 600, "schedule.anneal_until": 0.5}}
     for name, config in CONFIGS.items():
         cells = [Cell(f"{name}-gcn", "all attributes", config, {**DENSE, "model.name": "gcn"})]
         for share in (0.25, 0.125, 0.0625, 0.03125):
