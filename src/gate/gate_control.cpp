@@ -195,9 +195,7 @@ void GateControl::find_target() {
   }
 }
 
-bool GateControl::prunes_in_rounds() const {
-  return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && options_.static_rounds > 1;
-}
+bool GateControl::prunes_in_rounds() const { return options_.ranks_units() && options_.static_rounds > 1; }
 
 double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
 
@@ -239,9 +237,13 @@ bool GateControl::price_is_in_loss() const {
   return options_.control == ControlKind::target && options_.logits == LogitKind::instance;
 }
 
-bool GateControl::wants_probe(const GateState& state) const {
-  if (options_.logits != LogitKind::fixed || options_.static_by != StaticBy::gradient) return false;
+bool GateControl::ranks_now(const GateState& state) const {
+  if (options_.logits != LogitKind::fixed) return false;
   return state.phase == Phase::warmup || (state.phase == Phase::anneal && prunes_in_rounds() && rounds_ < options_.static_rounds);
+}
+
+bool GateControl::wants_probe(const GateState& state) const {
+  return options_.static_by == StaticBy::gradient && ranks_now(state);
 }
 
 torch::Tensor GateControl::penalty(const GatePass& pass) const {
@@ -267,7 +269,7 @@ void GateControl::observe(const GatePass& pass) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record* record = pass.record(*sites_[i]);
     if (record == nullptr) continue;  // a skipped layer
-    if (options_.logits == LogitKind::fixed && (state.phase == Phase::warmup || wants_probe(state))) {
+    if (ranks_now(state)) {
       if (wants_probe(state) && !record->probe.defined())
         throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
       const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
@@ -275,7 +277,7 @@ void GateControl::observe(const GatePass& pass) {
     }
     if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0);
   }
-  if (prunes_in_rounds() && wants_probe(state) && state.phase == Phase::anneal) {
+  if (prunes_in_rounds() && ranks_now(state) && state.phase == Phase::anneal) {
     ++annealed_;
     const double due = static_cast<double>(rounds_ * plan_.annealing_steps) / static_cast<double>(options_.static_rounds);
     if (static_cast<double>(annealed_) >= due) pick(state);

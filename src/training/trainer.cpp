@@ -74,7 +74,8 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
                {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed),
                 config.schedule.kind == ScheduleKind::anneal}),
       optimiser_(groups_of(*model_, config.train, control_.rate())),
-      average_(model_, config.train.ema) {
+      average_(model_, config.train.ema),
+      pruning_(model_, optimiser_, config.prune, config.gate, schedule_, steps_, static_cast<uint64_t>(config.train.seed)) {
   const bool gated = !model_->sites().empty();
   if (gated && schedule_.options().kind == ScheduleKind::anneal && gate_state(steps_ - 1).phase != Phase::harden) {
     throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
@@ -217,7 +218,8 @@ void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
     whole_loss = whole_loss.defined() ? whole_loss + whole : whole;
   }
   control_.observe(*last_pass_);
-  const torch::Tensor norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
+  const torch::Tensor norm = optimiser_.step(learning_rate_factor(pruning_.rate_step(state_.step)), config_.train.clip);
+  pruning_.apply();
   if (config_.train.ema > 0) average_.update();
   if (!loss_sum_.defined()) {
     loss_sum_ = at::full({}, state_.loss_sum, task_loss.options().dtype(torch::kFloat64));
@@ -283,8 +285,9 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   }
   const bool gated = !model_->sites().empty();
   const bool only_chance = state_.step == steps_ && state_.best_step < 0;  // a short run without hardening
-  const bool counts =
+  const bool selects =
       !gated || only_chance || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+  const bool counts = selects && pruning_.is_over();
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_loss < state_.best_nll;
@@ -332,6 +335,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
   while (state_.step < steps_ && !state_.stopped_early) {
     const GateState state = gate_state(state_.step);
     if (!enter_phase(state, stop)) return false;
+    if (pruning_.before_step(state_.step)) average_.reset();
     if (control_.wants_look(state)) look_at_units(state);
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
@@ -367,6 +371,7 @@ void Trainer::end_here() {
   }
   const std::atomic<bool> never{false};
   enter_phase(schedule_.at(1), never);
+  if (pruning_.finish()) average_.reset();
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
   state_.best_nll = validation_loss(schedule_.at(1));
@@ -380,6 +385,7 @@ void Trainer::save() const {
   add_with_prefix(tensors, "average/", average_.state());
   add_with_prefix(tensors, "adamw/", optimiser_.state());
   add_with_prefix(tensors, "control/", control_.memory());
+  add_with_prefix(tensors, "prune/", pruning_.memory());
   TrainerState state = state_;
   save_tensors(folder_.state(), tensors, {{"trainer", OptionList::of(state).toml()}});
 }
@@ -400,6 +406,7 @@ void Trainer::resume() {
   const TensorMap control = with_prefix(file.tensors, "control/");
   copy_into(control, control_.memory(), source);  // refuses what does not fit
   control_.restore(control);
+  pruning_.restore(with_prefix(file.tensors, "prune/"), source);
   folder_.keep_metrics(state_.metrics_lines);
   seconds_before_ = folder_.seconds_so_far();
 }
