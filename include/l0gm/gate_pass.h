@@ -13,6 +13,8 @@
 
 namespace l0gm {
 
+class StepNumbers;
+
 // A place in a model where units can be opened or closed. Control, objective, report and compaction depend only on its sites.
 struct GateSite {
   std::string name;  // "interface"
@@ -37,7 +39,8 @@ struct GateSite {
 // and open probabilities come from the pass and not from hidden state.
 class GatePass {
  public:
-  GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids);
+  // `live`: numbers of the step are read from the device's memory (a step that is captured and replayed).
+  GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids, StepNumbers* live = nullptr);
   static GatePass evaluation(GateState state, torch::Tensor example_ids) { return {state, 0, 0, std::move(example_ids)}; }
 
   // `index`: fine units, [examples, width]; else the site's own. `ids`: keys of the noise if the rows are not the examples
@@ -50,9 +53,10 @@ class GatePass {
   // Dropout by the same counter-based numbers, so that a resumed run and a split batch draw the same masks.
   torch::Tensor dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids = {}) const;
   // The key of this pass's numbers at a place of dropout, for kernels that draw their own.
-  uint64_t dropout_key(int64_t place) const;
+  NoiseKey dropout_key(int64_t place) const;
 
   const GateState& state() const { return state_; }
+  StepNumbers* live() const { return live_; }  // null: the numbers of the state count
   const torch::Tensor& example_ids() const { return example_ids_; }
 
   struct Record {
@@ -76,10 +80,12 @@ class GatePass {
   bool probing = false;  // rank units by gradient (static masks)
 
  private:
+  Draw draw_at(int64_t site, const torch::Tensor& ids) const;
   GateState state_;
   uint64_t seed_;
   int64_t step_;
   torch::Tensor example_ids_;
+  StepNumbers* live_;
   std::vector<Record> records_;
   torch::Tensor further_loss_;
 };

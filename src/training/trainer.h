@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "l0gm/gate_control.h"
+#include "gate/step_numbers.h"
 #include "run/run_folder.h"
 #include "training/adamw.h"
 #include "training/average.h"
 #include "training/config.h"
+#include "training/step_capture.h"
+#include "training/step_losses.h"
 #include "training/task.h"
 #include "training/weight_pruning.h"
 
@@ -104,8 +107,9 @@ class Trainer {
   TrainerState state_;
   double seconds_before_ = 0;  // spent by earlier processes; not in the checkpoint, which two equal runs share byte for byte
   std::unique_ptr<GatePass> last_pass_;
-  // Added up on the device: asking for each step's would make the host wait for the device.
-  torch::Tensor loss_sum_, norm_sum_;
+  StepLosses losses_;
+  std::unique_ptr<StepNumbers> numbers_;  // steps are captured and replayed; none: they are not
+  StepCapture capture_;
   int64_t collected_ = 0;  // steps whose loss is in the state
   double last_loss_ = 0;
 };

@@ -53,9 +53,10 @@ TEST(Paper, EveryPlanHasSettingsForItsLines) {
 TEST(Paper, GenericBaselinesAreAmongTheLines) {
   const TemporaryFolder folder;
   const std::vector<PaperTable> tables = tables_of(paper_plan("adult"), folder.path());
-  for (const char* name : {"interface pruned by magnitude, once", "interface pruned by magnitude, 5 rounds",
-                           "lottery ticket of the interface", "weights pruned by magnitude, once",
-                           "weights pruned by magnitude, 5 rounds", "lottery ticket of weights", "L0 on input and hidden neurons"}) {
+  for (const char* name :
+       {"interface pruned by magnitude, once", "interface pruned by magnitude, 5 rounds", "lottery ticket of the interface",
+        "weights pruned by magnitude, once", "weights pruned by magnitude, 5 rounds", "lottery ticket of weights",
+        "L0 on input and hidden neurons"}) {
     const PaperLine* line = line_of(tables, "q1", name);
     ASSERT_NE(line, nullptr) << name;
     EXPECT_EQ(line->missing, "") << name;
