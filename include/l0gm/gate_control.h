@@ -104,6 +104,7 @@ class GateControl {
   void find_target();                                    // UserError where no choice of units meets it
   double target_share() const { return target_share_; }  // of the cost, with target, top-k and static masks
   bool prunes_in_rounds() const;
+  bool ranks_now(const GateState& state) const;      // static masks: what units show in this step counts
   void pick(const GateState& state);                 // static masks
   double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
   void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open

@@ -92,6 +92,9 @@ std::string describe_gates(const Evaluation& e) {
     text += fmt::format("  choice      {} units changed sides in the last tenth of annealing; logits spread by {:.2g}\n",
                         with_thousands(*e.facts->late_changes), e.facts->logit_spread.value_or(0));
   }
+  if (e.facts && e.facts->nonzero_weight_fraction)
+    text += fmt::format("  weights     {} of those that can be pruned are left, the others are 0\n",
+                        percent(*e.facts->nonzero_weight_fraction));
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;
   const bool dimensions = std::any_of(open.begin(), open.end(), [](const OpenInput& input) { return input.open_dimensions > 1; });

@@ -196,9 +196,7 @@ void GateControl::find_target() {
   }
 }
 
-bool GateControl::prunes_in_rounds() const {
-  return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && options_.static_rounds > 1;
-}
+bool GateControl::prunes_in_rounds() const { return options_.ranks_units() && options_.static_rounds > 1; }
 
 double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
 
@@ -240,9 +238,13 @@ bool GateControl::price_is_in_loss() const {
   return options_.control == ControlKind::target && options_.logits == LogitKind::instance;
 }
 
-bool GateControl::wants_probe(const GateState& state) const {
-  if (options_.logits != LogitKind::fixed || options_.static_by != StaticBy::gradient) return false;
+bool GateControl::ranks_now(const GateState& state) const {
+  if (options_.logits != LogitKind::fixed) return false;
   return state.phase == Phase::warmup || (state.phase == Phase::anneal && prunes_in_rounds() && rounds_ < options_.static_rounds);
+}
+
+bool GateControl::wants_probe(const GateState& state) const {
+  return options_.static_by == StaticBy::gradient && ranks_now(state);
 }
 
 torch::Tensor GateControl::penalty(const GatePass& pass) const {
@@ -272,7 +274,7 @@ void GateControl::observe(const GatePass& pass) {
 // Top-k and gates of examples follow the logits of each step; masks are ranked on the host.
 bool GateControl::can_be_replayed(const GateState& state) const {
   if (sites_.empty() || state.phase == Phase::harden) return true;
-  if (options_.logits == LogitKind::fixed) return state.phase != Phase::warmup && !wants_probe(state);
+  if (options_.logits == LogitKind::fixed) return !ranks_now(state);
   return state.phase == Phase::warmup || (options_.logits == LogitKind::global && options_.control != ControlKind::top_k);
 }
 
@@ -289,7 +291,7 @@ void GateControl::follow(const GatePass& pass) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record* record = pass.record(*sites_[i]);
     if (record == nullptr) continue;  // a skipped layer
-    if (options_.logits == LogitKind::fixed && (state.phase == Phase::warmup || wants_probe(state))) {
+    if (ranks_now(state)) {
       if (wants_probe(state) && !record->probe.defined())
         throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
       const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
@@ -302,7 +304,7 @@ void GateControl::follow(const GatePass& pass) {
 void GateControl::decide(const GateState& state) {
   torch::NoGradGuard no_grad;
   ramp_ = state.ramp;
-  if (prunes_in_rounds() && wants_probe(state) && state.phase == Phase::anneal) {
+  if (prunes_in_rounds() && ranks_now(state) && state.phase == Phase::anneal) {
     ++annealed_;
     const double due = static_cast<double>(rounds_ * plan_.annealing_steps) / static_cast<double>(options_.static_rounds);
     if (static_cast<double>(annealed_) >= due) pick(state);

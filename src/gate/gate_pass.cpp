@@ -56,7 +56,7 @@ torch::Tensor GatePass::factors(const GateSite& site, const std::function<torch:
   const GateOptions& options = gate->options();
   const bool by_size = options.logits == LogitKind::fixed && options.static_by == StaticBy::magnitude;
   const torch::Tensor value = apply(site, at::ones({1, gate->units()}, gate->logits().options().requires_grad(false)));
-  if (by_size && state_.phase == Phase::warmup) records_.back().representation = sizes().detach().unsqueeze(0);
+  if (by_size && state_.phase != Phase::harden) records_.back().representation = sizes().detach().unsqueeze(0);
   return state_.phase == Phase::warmup && !probing ? torch::Tensor() : value.reshape({gate->units()});
 }
 

@@ -176,6 +176,7 @@ struct RunFacts {
       late_changes;  // units that changed sides in the last tenth of annealing; none: nothing was chosen by gates
   std::optional<double> logit_spread;                  // of the logits before they were fixed
   std::optional<std::vector<UnitExchange>> exchanges;  // where units were measured: of the open ones that are worth least
+  std::optional<double> nonzero_weight_fraction;       // of a run whose weights were pruned
   template <class Visitor>
   void visit(Visitor& v) {
     v("dataset", dataset);
@@ -185,6 +186,7 @@ struct RunFacts {
     v("late_changes", late_changes);
     v("logit_spread", logit_spread);
     v("exchanges", exchanges);
+    v("nonzero_weight_fraction", nonzero_weight_fraction);
   }
 };
 

@@ -74,7 +74,8 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
                {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed),
                 config.schedule.kind == ScheduleKind::anneal}),
       optimiser_(groups_of(*model_, config.train, control_.rate())),
-      average_(model_, config.train.ema) {
+      average_(model_, config.train.ema),
+      pruning_(model_, optimiser_, config.prune, config.gate, schedule_, steps_, static_cast<uint64_t>(config.train.seed)) {
   const bool gated = !model_->sites().empty();
   if (gated && schedule_.options().kind == ScheduleKind::anneal && gate_state(steps_ - 1).phase != Phase::harden) {
     throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
@@ -214,7 +215,8 @@ void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
   const int64_t parts = config_.train.accumulate, begin = index * parts, end = std::min(begin + parts, task_.steps_per_epoch());
   const std::shared_ptr<Batch> batch = task_.training_batch(epoch, begin);
   if (losses_.begin(state_.loss_sum, batch->targets.device())) collected_ = state_.loss_steps;
-  const double rate_factor = learning_rate_factor(state_.step), average_weight = config_.train.ema > 0 ? average_.next_weight() : 0;
+  const double rate_factor = learning_rate_factor(pruning_.rate_step(state_.step));
+  const double average_weight = config_.train.ema > 0 ? average_.next_weight() : 0;
   StepNumbers* live = numbers_.get();
   if (live != nullptr) {
     live->set_step(static_cast<uint64_t>(config_.train.seed), state_.step);
@@ -247,6 +249,7 @@ void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
     control_.move(state, live);
     const torch::Tensor norm = live != nullptr ? optimiser_.step(live->at(StepNumber::rate_factor), config_.train.clip)
                                                : optimiser_.step(rate_factor, config_.train.clip);
+    pruning_.apply();
     if (config_.train.ema > 0 && live != nullptr) average_.update(live->at(StepNumber::average_weight));
     if (config_.train.ema > 0 && live == nullptr) average_.update(average_weight);
     losses_.add(task_loss, whole_loss + norm);
@@ -310,8 +313,9 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   }
   const bool gated = !model_->sites().empty();
   const bool only_chance = state_.step == steps_ && state_.best_step < 0;  // a short run without hardening
-  const bool counts =
+  const bool selects =
       !gated || only_chance || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+  const bool counts = selects && pruning_.is_over();
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_loss < state_.best_nll;
@@ -360,6 +364,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
   while (state_.step < steps_ && !state_.stopped_early) {
     const GateState state = gate_state(state_.step);
     if (!enter_phase(state, stop)) return false;
+    if (pruning_.before_step(state_.step)) average_.reset();
     if (control_.wants_look(state)) look_at_units(state);
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
@@ -395,6 +400,7 @@ void Trainer::end_here() {
   }
   const std::atomic<bool> never{false};
   enter_phase(schedule_.at(1), never);
+  if (pruning_.finish()) average_.reset();
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
   state_.best_nll = validation_loss(schedule_.at(1));
@@ -408,6 +414,7 @@ void Trainer::save() const {
   add_with_prefix(tensors, "average/", average_.state());
   add_with_prefix(tensors, "adamw/", optimiser_.state());
   add_with_prefix(tensors, "control/", control_.memory());
+  add_with_prefix(tensors, "prune/", pruning_.memory());
   TrainerState state = state_;
   save_tensors(folder_.state(), tensors, {{"trainer", OptionList::of(state).toml()}});
 }
@@ -428,6 +435,7 @@ void Trainer::resume() {
   const TensorMap control = with_prefix(file.tensors, "control/");
   copy_into(control, control_.memory(), source);  // refuses what does not fit
   control_.restore(control);
+  pruning_.restore(with_prefix(file.tensors, "prune/"), source);
   folder_.keep_metrics(state_.metrics_lines);
   seconds_before_ = folder_.seconds_so_far();
 }

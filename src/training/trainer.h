@@ -13,6 +13,7 @@
 #include "training/step_capture.h"
 #include "training/step_losses.h"
 #include "training/task.h"
+#include "training/weight_pruning.h"
 
 namespace l0gm {
 
@@ -68,6 +69,7 @@ class Trainer {
 
   const TrainerState& state() const { return state_; }
   const GateControl& control() const { return control_; }
+  const WeightPruning& pruning() const { return pruning_; }
   int64_t planned_steps() const { return steps_; }  // if training is not ended early
 
  private:
@@ -101,6 +103,7 @@ class Trainer {
   GateControl control_;
   AdamW optimiser_;
   AveragedWeights average_;
+  WeightPruning pruning_;
   TrainerState state_;
   double seconds_before_ = 0;  // spent by earlier processes; not in the checkpoint, which two equal runs share byte for byte
   std::unique_ptr<GatePass> last_pass_;

@@ -141,5 +141,30 @@ TEST(StaticRounds, UnitsAreClosedRoundByRoundAndStayClosed) {
   EXPECT_FALSE(control.wants_probe(annealing));
 }
 
+TEST(StaticRounds, MagnitudesAreTakenAnewForEachRound) {
+  GateOptions options = by_target(0.25);
+  options.logits = LogitKind::fixed;
+  options.static_by = StaticBy::magnitude;
+  options.static_rounds = 3;
+  const GateSite site = site_of(options, reals({1, 1, 1, 1, 1, 1, 1, 1}));
+  GateControl control(options, {&site}, {.annealing_steps = 6});
+  const auto step = [&](const GateState& state, const torch::Tensor& r) {
+    GatePass pass(state, 0, 0, ids(0, 1));
+    HardConcrete(site.gate)->train();
+    pass.apply(site, r);
+    EXPECT_FALSE(control.wants_probe(state)) << "sizes need no gradient";
+    control.observe(pass);
+    return open_units(site).sum().item<int64_t>();
+  };
+  const torch::Tensor rising = at::arange(1, 9, torch::kFloat64).unsqueeze(0);
+  step(warming, rising);
+  control.start_annealing(annealing);
+  EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 1, 1, 1, 1})));
+  std::vector<int64_t> open;
+  for (int i = 0; i < 6; ++i) open.push_back(step(annealing, rising.flip(1)));  // now the first ones are large
+  EXPECT_EQ(open, (std::vector<int64_t>{6, 4, 4, 2, 2, 2}));
+  EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 0, 0, 0, 0})));
+}
+
 }  // namespace
 }  // namespace l0gm
