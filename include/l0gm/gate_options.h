@@ -17,7 +17,7 @@ enum class TestRule { threshold, median, louizos };
 enum class Attach { interface, input, heads, ffn, layers, hidden };
 enum class ControlKind { lambda, target, top_k };
 enum class StaticBy { gradient, magnitude, random, first, last, alternate };
-enum class UnitCost { unit, memory, flops, latency };
+enum class UnitCost { unit, memory, flops, latency, serving };
 enum class UnitWorth { automatic, gradient, measured };
 
 template <>
@@ -39,7 +39,7 @@ inline constexpr auto enum_names<StaticBy> =
 template <>
 inline constexpr auto enum_names<UnitWorth> = std::to_array<std::string_view>({"auto", "gradient", "measured"});
 template <>
-inline constexpr auto enum_names<UnitCost> = std::to_array<std::string_view>({"unit", "memory", "flops", "latency"});
+inline constexpr auto enum_names<UnitCost> = std::to_array<std::string_view>({"unit", "memory", "flops", "latency", "serving"});
 
 struct GateOptions {
   UnitKind unit = UnitKind::dimension;
@@ -98,7 +98,9 @@ struct GateOptions {
       "what a budget or a price buys: `unit`, every column or block costs one (a budget of columns is a number of columns); "
       "`memory`, each costs its dimensions. Gates on heads, neurons and layers: `memory`, parameters; `flops`, operations of a "
       "text "
-      "of the training texts' lengths (the default there); `latency`, time as measured on this device when training starts");
+      "of the training texts' lengths (the default there); `latency`, time as measured on this device when training starts. "
+      "Tables: `serving`, nanoseconds that a row takes when the compact file is served; units of kind `dimension` are then what "
+      "is looked up at once, a column's table or one statistic");
     v("worth", worth,
       "with `target_active` or `k`, how it is found out what a unit is worth: at every step by the `gradient` of its gate, or "
       "`measured`, by closing it and looking at the validation loss, from time to time, until the budget is met; auto: measured "

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,18 @@
 namespace l0gm {
 
 class StepNumbers;
+
+// What several units of a site need together, such as a column that is read: paid once while any of them is open.
+struct SharedCosts {
+  std::vector<double> own;                     // of each unit, beside what it shares
+  std::vector<double> parts;                   // what each thing that is shared costs
+  std::vector<std::vector<int64_t>> parts_of;  // per unit: what it needs
+
+  // Per unit, with an equal share of its parts: adds up to the cost of all units.
+  std::vector<double> spread() const;
+  // The same for units of which a value says whether they are open: what such a set costs.
+  double of(const std::vector<double>& open) const;
+};
 
 // A place in a model where units can be opened or closed. Control, objective, report and compaction depend only on its sites.
 struct GateSite {
@@ -30,6 +43,8 @@ struct GateSite {
   // What a model costs beside all gated units, in the unit of the gates' costs; nothing: not known, and no speed-up can be asked
   // for. Of several sites one says it.
   std::optional<double> cost_besides;
+  // Costs that units share, if there are any; the gate's own are their SharedCosts::spread().
+  std::shared_ptr<const SharedCosts> shared;
 
   // A value per unit of the outer site as a value per unit of this one.
   torch::Tensor from_outer(const torch::Tensor& values) const;

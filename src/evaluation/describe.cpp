@@ -86,6 +86,11 @@ std::string describe_gates(const Evaluation& e) {
                                  percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
                                  with_thousands(g.parameters), with_thousands(g.parameters_dense), g.test_rule,
                                  e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
+  if (g.served_microseconds) {
+    text += fmt::format("  served      {} microseconds a row promised, {} with all open ({} of the cost of {} is open)\n",
+                        number(*g.served_microseconds, 3), number(*g.served_microseconds_dense, 3),
+                        percent(g.active_cost_fraction), g.units_are.value_or("units"));
+  }
   if (e.facts && e.facts->exchanges) {
     text += describe_exchanges(*e.facts->exchanges, g.units_are.value_or("units"));
   } else if (e.facts && e.facts->late_changes) {

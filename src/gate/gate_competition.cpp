@@ -163,6 +163,10 @@ void GateCompetition::set_price(const GateState& state, double wanted_share) {
     const auto open = to_doubles(is_open);
     for (const double w : value) worths.push_back(std::isfinite(w) ? w : 0);  // a loss that is not finite ends the run later
     cost.insert(cost.end(), weight.begin(), weight.end());
+    if (sites_[i]->shared != nullptr && !by_count_) {
+      open_cost += sites_[i]->shared->of(open);
+      continue;
+    }
     for (size_t j = 0; j < weight.size(); ++j) open_cost += weight[j] * open[j];
   }
   open_share_ = open_cost / total_cost_;

@@ -67,7 +67,8 @@ bool measures_units(const GateOptions& options, int64_t units) {
   const bool possible = options.logits == LogitKind::global && options.control != ControlKind::lambda &&
                         options.unit != UnitKind::none && options.pi == 0.5;
   if (options.worth != UnitWorth::measured)
-    return possible && options.worth == UnitWorth::automatic && options.unit == UnitKind::group && !options.on_structure() &&
+    return possible && options.worth == UnitWorth::automatic &&
+           (options.unit == UnitKind::group || options.cost == UnitCost::serving) && !options.on_structure() &&
            units <= most_measured_units;
   if (!possible)
     throw UserError("gate.worth = measured needs gate.target_active or gate.k, gate.logits = global and gate.pi = 0.5");

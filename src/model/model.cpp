@@ -27,6 +27,11 @@ void require_structure(const GateOptions& gate, const Encoder& encoder) {
     throw UserError(fmt::format("gate.cost = {} is what heads, ffn and layers of a text encoder cost; found gate.attach = {}",
                                 name_of_enum(gate.cost), gate.attach.names()));
   }
+  if (gate.cost == UnitCost::serving && !encoder.has_serving_costs()) {
+    throw UserError(
+        "gate.cost = serving is what a row of a table costs when its compact file is served; here take unit or memory, for the "
+        "structure of a text encoder flops or latency");
+  }
 }
 
 }  // namespace
@@ -61,6 +66,8 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   if (units.index.defined()) site_->index = register_buffer("unit_of_dimension", units.index);
   site_->unit_name = units.unit_name;
   site_->noun = units.noun;
+  site_->shared = units.shared;
+  site_->cost_besides = units.cost_besides;
   register_module("gate", site_->gate.ptr());
 }
 

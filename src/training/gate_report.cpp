@@ -14,6 +14,8 @@ namespace l0gm {
 
 namespace {
 
+constexpr double nanoseconds = 1000;  // of a microsecond
+
 GateReport::Quantiles quantiles(const torch::Tensor& fractions) {
   const torch::Tensor sorted = std::get<0>(fractions.sort());
   const auto at_share = [&](double q) {
@@ -52,6 +54,10 @@ GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
   report.undecided_fraction = figures.undecided_fraction;
   report.parameters = run.model->parameter_count(run.gate_state);
   report.parameters_dense = run.model->parameter_count();
+  if (run.config.gate.cost == UnitCost::serving && figures.whole_cost) {
+    report.served_microseconds = *figures.whole_cost / nanoseconds;
+    report.served_microseconds_dense = *figures.whole_cost_dense / nanoseconds;
+  }
   if (sites.size() == 1 && sites[0]->noun != "units") report.units_are = sites[0]->noun;
   report.test_rule = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
   return report;
