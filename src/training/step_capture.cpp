@@ -57,6 +57,7 @@ StepCapture::Stream::~Stream() {
 }
 
 bool StepCapture::capture(const std::shared_ptr<Batch>& batch, const StepParts& parts) {
+  graphs_.reset();
   auto graphs = std::make_unique<Graphs>();
   graphs->batch = batch;
   const at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
@@ -93,7 +94,9 @@ void StepCapture::run(int64_t kind, bool replayable, const std::shared_ptr<Batch
     replays_ = true;
     return;
   }
-  if (graphs_ == nullptr && ++seen_ > steps_before_capture && capture(batch, parts)) return;
+  // The last batch of an epoch may be shorter: what is captured is the step of the longer ones.
+  const bool is_longer = graphs_ == nullptr || batch->targets.size(0) > graphs_->batch->targets.size(0);
+  if (++seen_ > steps_before_capture && is_longer && capture(batch, parts)) return;
   run_as_it_is(*batch, parts);
 }
 
