@@ -48,12 +48,6 @@ int64_t count_annealing_steps(const Schedule& schedule, int64_t steps) {
   return annealing;
 }
 
-TensorMap cloned(const TensorMap& tensors) {
-  TensorMap copies;
-  for (const auto& [name, tensor] : tensors) copies[name] = tensor.detach().clone();
-  return copies;
-}
-
 // A number of epochs, perhaps a part of one, as steps.
 int64_t steps_of(double epochs, int64_t per_epoch) {
   return std::max<int64_t>(1, std::llround(epochs * static_cast<double>(per_epoch)));

@@ -39,12 +39,6 @@ int64_t first_hardened_step(const Schedule& schedule, int64_t steps) {
   return steps - 1;
 }
 
-TensorMap cloned(const TensorMap& tensors) {
-  TensorMap copies;
-  for (const auto& [name, tensor] : tensors) copies[name] = tensor.detach().clone();
-  return copies;
-}
-
 // The `kept` largest scores, ties by place.
 torch::Tensor largest(const torch::Tensor& scores, int64_t kept) {
   const torch::Tensor order = std::get<1>(scores.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));
