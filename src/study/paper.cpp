@@ -190,7 +190,10 @@ std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan&
   const LineMaker standalone(runs, plan, options, plan.standalone), integrated(runs, plan, options, plan.integrated);
   std::vector<PaperTable> tables;
   for (const std::string& id : options.tables) {
-    if (id == "q1") tables.push_back(comparison(id, "Q1: standalone, as trained", standalone, plan, false));
+    if (id == "q1") {
+      tables.push_back(comparison(id, "Q1: standalone, as trained", standalone, plan, false));
+      add_generic_baselines(tables.back(), standalone, plan);
+    }
     if (id == "q2") tables.push_back(comparison(id, "Q2: integrated, compacted, served by the runtime", integrated, plan, true));
     if (id == "f1") tables.push_back(price_table(standalone, plan));
     if (id == "f2") tables.push_back(annealing_table(standalone));
