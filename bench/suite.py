@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Our defaults beside boosted trees and other networks over a suite of tables: Adult (both protocols), houses, messy-table, planted-table, draws of varied-table.
+"""Our defaults beside boosted trees and other networks over a suite of tables: Adult (both protocols), houses, messy-table, planted-table, draws of varied-table,
+and your own.
 
-Usage: bench/suite.py [--tables adult,houses,messy,planted,varied] [--draws 10] [--first-draw 100] [--seeds 3] [--quality good]
-                      [--methods dense,gate,lightgbm,catboost,xgboost,hist-gradient-boosting,realmlp,tabm] [--most-rows N] [--leave-out varied-107,…] [--jobs 1] [--device cpu] [--out runs/suite]
+Usage: bench/suite.py [--tables adult,houses,messy,planted,varied] [--folder DIR] [--draws 10] [--first-draw 100] [--seeds 3] [--quality good]
+                      [--methods dense,gate,lightgbm,catboost,xgboost,hist-gradient-boosting,realmlp,tabm] [--most-rows N] [--leave-out varied-107,…] [--most-seconds N] [--peer-threads 2] [--jobs 1] [--device cpu] [--out runs/suite]
                       [--set key=value ...] [--l0gm build/release/l0gm] [--peers .venv-peers/bin/python]
 Prints one Markdown table: NLL / AUC / accuracy / seconds of each method on the test rows of each table, mean over seeds; then mean rank by NLL
 and mean NLL relative to the best method of each table. Nothing is set but the gate: our lines are what a stranger gets. Finished runs are kept
 and skipped as long as configuration and settings are the same (remove the folder after a change of the program). Draws below 100 are for tuning,
 those from 100 on for reports. RealMLP and TabM take far longer than all others on a processor: name the methods where that matters. Adult and houses are read from $L0GM_DATA; tables whose files are absent are left out with a message.
+With --folder every NAME.csv of DIR (also .csv.gz, .csv.xz; with a header) is a table, beside those of --tables where these are named. The label is the column `label`, or the one
+that a line `NAME COLUMN` of DIR/labels.txt names. A column `split` that says train, valid or test is the split, and seeds are of training alone; without one each seed draws a split (10 % validation, 20 % test).
 """
 
 import argparse
 import csv
+import gzip
 import json
+import lzma
 import math
 import os
 import shutil
@@ -40,11 +45,33 @@ class Task:
     seeds: range = field(default_factory=lambda: range(3))
 
 
+def folder_tasks(folder: Path, seeds: range) -> list[Task]:
+    """A table for every CSV file of a folder."""
+    labels = folder / "labels.txt"
+    label_of = dict(line.split(maxsplit=1) for line in labels.read_text().splitlines() if line.strip()) if labels.exists() else {}
+    tasks = []
+    for path in sorted(path for end in ("", ".gz", ".xz") for path in folder.glob(f"*.csv{end}")):
+        name = path.name.split(".csv")[0]
+        label = label_of.get(name, "label").strip()
+        opened = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+        with opened(path, "rt", newline="", encoding="utf-8-sig") as file:
+            header = next(csv.reader(file), [])
+        if label not in header:
+            sys.exit(f"{path} has no column '{label}': name its label in {labels}, as a line '{name} COLUMN'; it has {', '.join(header[:20])}")
+        data = {"source": "csv", "train": str(path.resolve()), "label": label}
+        tasks.append(Task(name, {**data, "split.column": "split"}, seeds=seeds) if "split" in header else Task(name, data, "data.split.seed", seeds))
+    if not tasks:
+        sys.exit(f"--folder: {folder} has no *.csv, *.csv.gz or *.csv.xz")
+    return tasks
+
+
 def tasks_of(arguments: argparse.Namespace) -> list[Task]:
     data = Path(os.environ.get("L0GM_DATA", ROOT.parent / "shared" / "data"))
     seeds = range(arguments.seeds)
     tasks = []
-    wanted = arguments.tables.split(",")
+    wanted = (arguments.tables or ("" if arguments.folder else "adult,houses,messy,planted,varied")).split(",")
+    if arguments.folder:
+        tasks += folder_tasks(arguments.folder, seeds)
     if "adult" in wanted and (data / "adult").exists():
         tasks += [Task(f"adult-{protocol}", {"source": "adult", "protocol": protocol, "dir": str(data)}, seeds=seeds) for protocol in ("openml", "uci")]
     if "houses" in wanted and (data / "houses").exists():
@@ -93,14 +120,23 @@ def ours(runs: Runs, task: Task, method: str, arguments: argparse.Namespace) -> 
     return results
 
 
-def peer(runs: Runs, task: Task, method: str) -> list[dict]:
+def peer(runs: Runs, task: Task, method: str, arguments: argparse.Namespace) -> list[dict]:
+    """Empty where it was stopped after --most-seconds."""
     results = []
     for seed in task.seeds:
         folder = runs.out / "peers" / f"{task.name}-{method}-{seed}"
+        stopped = folder.with_suffix(".stopped")
         if not (folder / "summary.json").exists():
+            if stopped.exists() and float(stopped.read_text()) >= arguments.most_seconds > 0:
+                return []
             shutil.rmtree(folder, ignore_errors=True)
-            subprocess.run([str(runs.peers), str(ROOT / "peers" / "train.py"), method, str(export(runs, task, seed)), "--out", str(folder),
-                            "--seed", str(seed), "--threads", "2"], check=True, stdout=sys.stderr)
+            try:
+                subprocess.run([str(runs.peers), str(ROOT / "peers" / "train.py"), method, str(export(runs, task, seed)), "--out", str(folder),
+                                "--seed", str(seed), "--threads", str(arguments.peer_threads)], check=True, stdout=sys.stderr, timeout=arguments.most_seconds or None)
+            except subprocess.TimeoutExpired:
+                stopped.write_text(str(arguments.most_seconds))
+                print(f"{task.name} {method} seed {seed}: stopped after {arguments.most_seconds} s", file=sys.stderr)
+                return []
         summary = json.loads((folder / "summary.json").read_text())
         results.append({"test": runs.l0gm("eval", str(folder)), "valid": runs.l0gm("eval", str(folder), "--split", "valid"), "seconds": summary["train_seconds"], "folder": folder, "draw": 0 if task.splits == "train.seed" else seed})
         print(f"{task.name} {method} seed {seed}: NLL {results[-1]['test']['nll']:.4f}, {summary['train_seconds']:.0f} s", file=sys.stderr)
@@ -146,7 +182,10 @@ def beside_trees(results: dict[str, dict[str, list[dict]]], methods: list[str]) 
         return
     rows = []
     for name, by_method in results.items():
-        best = min(trees, key=lambda method: mean(by_method[method], "valid", "nll"))
+        ended = [method for method in trees if by_method[method]]
+        if not ended:
+            continue
+        best = min(ended, key=lambda method: mean(by_method[method], "valid", "nll"))
         of_label = entropy(by_method[best][0])
         row = [name, best]
         for method in own:
@@ -166,12 +205,15 @@ def report(results: dict[str, dict[str, list[dict]]], methods: list[str]) -> Non
     ranks, ratios = {method: [] for method in methods}, {method: [] for method in methods}
     rows = []
     for name, by_method in results.items():
-        losses = {method: mean(by_method[method], "test", "nll") for method in methods}
+        losses = {method: mean(by_method[method], "test", "nll") for method in methods if by_method[method]}
         least = min(losses.values())
-        for method in methods:
+        for method in methods if len(losses) == len(methods) else []:  # a rank among fewer would be another
             ranks[method].append(1 + sum(other < losses[method] for other in losses.values()))
             ratios[method].append(losses[method] / least)
-        rows.append([name, *(cell_of(by_method[method], losses[method] == least) for method in methods)])
+        rows.append([name, *(cell_of(by_method[method], losses[method] == least) if by_method[method] else "-" for method in methods)])
+    if not all(ranks.values()):
+        table(["NLL / AUC / accuracy / seconds", *labels], rows)
+        return
     rows.append(["mean rank by NLL", *(f"{statistics.mean(ranks[method]):.2f}" for method in methods)])
     rows.append(["mean NLL, 1 = the best of each table", *(f"{statistics.mean(ratios[method]):.4f}" for method in methods)])
     table(["NLL / AUC / accuracy / seconds", *labels], rows)
@@ -179,7 +221,8 @@ def report(results: dict[str, dict[str, list[dict]]], methods: list[str]) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", default="adult,houses,messy,planted,varied")
+    parser.add_argument("--tables", default="", help="default: all of them, and none with --folder")
+    parser.add_argument("--folder", type=Path, help="a folder of CSV files, each a table")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first-draw", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=3)
@@ -188,6 +231,8 @@ def main() -> None:
     parser.add_argument("--most-rows", type=int, default=0, help="leave out draws of more rows; 0: none")
     parser.add_argument("--leave-out", default="", help="tables, with commas between them")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="for our lines: a choice to be tried")
+    parser.add_argument("--most-seconds", type=float, default=0, help="a peer that takes longer is stopped; its table does not count in ranks and means; 0: never")
+    parser.add_argument("--peer-threads", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "suite")
@@ -207,7 +252,7 @@ def main() -> None:
                 export(runs, task, seed)
     wanted = [(task, method) for task in tasks for method in methods]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        done = pool.map(lambda item: ours(runs, *item, arguments) if item[1] in OURS else peer(runs, *item), wanted)
+        done = pool.map(lambda item: (ours if item[1] in OURS else peer)(runs, *item, arguments), wanted)
         results = {task.name: {} for task in tasks}
         for (task, method), result in zip(wanted, done):
             results[task.name][method] = result

@@ -124,6 +124,8 @@ std::vector<std::string> table_model_names() {
   return names;
 }
 
+bool has_deep_branch(const std::string& name) { return branches_of(name).deep; }
+
 std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts,
                                         const TableModelOptions& options, const GateOptions& gate, uint64_t seed) {
   at::manual_seed(seed);

@@ -21,6 +21,8 @@ struct TableModelOptions {
 };
 
 std::vector<std::string> table_model_names();
+// Hidden layers, which members of an ensemble can share.
+bool has_deep_branch(const std::string& name);
 
 // A table model, its parameters drawn from `seed`. The interface of `linear` are the terms themselves, and its units columns.
 std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<FieldCounts>& counts,

@@ -55,6 +55,11 @@ const TextTable* texts_to_cut(const Config& config, const TableDataset& data) {
   return by_row ? nullptr : &data.table;
 }
 
+// Members that share nothing would each cost what the whole head costs.
+bool shares_layers(const ModelOptions& model) {
+  return has_deep_branch(model.name) && model.depth > 0 && model.ensemble == EnsembleKind::batch;
+}
+
 // Nothing reads statistics where there is neither a linear nor a deep branch.
 TableOptions statistics_for(const Config& config) {
   TableOptions options = config.table;
@@ -95,7 +100,8 @@ void TableModality::settle(Config& config, const Record& record) const {
   const int64_t units = look_ups ? std::ssize(look_ups_of(schema).names) : columns;
   const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}), columns, std::ssize(class_rows),
                          measures_units(config.gate, units),
-                         config.gate.unit == UnitKind::dimension && config.gate.attach == Attach::interface};
+                         config.gate.unit == UnitKind::dimension && config.gate.attach == Attach::interface,
+                         shares_layers(config.model)};
   const auto is_open = [&](std::string_view key) {
     return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
   };

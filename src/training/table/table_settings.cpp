@@ -34,6 +34,12 @@ double learning_rate_for(int64_t columns) {
   return std::clamp(0.04 / static_cast<double>(std::max<int64_t>(columns, 1)), 0.0002, 0.002);
 }
 
+// A weight for every bin and class, and one for every pair of fields and class, is more than few rows can tell.
+const char* model_for(int64_t rows) { return rows < 4000 ? "mlp" : "deepfm"; }
+
+// Members cost training time, and each its own share of serving.
+int64_t members_for(int64_t rows) { return rows < 4000 ? 8 : 1; }
+
 }  // namespace
 
 std::vector<TableSetting> table_settings(const TableFacts& facts, Quality quality, int64_t epochs) {
@@ -47,6 +53,10 @@ std::vector<TableSetting> table_settings(const TableFacts& facts, Quality qualit
                                         {"train.lr", fmt::format("{:.2g}", learning_rate_for(facts.columns))},
                                         {"model.dropout", few_rows ? "0.3" : "0.2"},
                                         {"model.interface_dropout", interface_dropout}};
+  if (!facts.measures_columns) {
+    settings.push_back({"model.name", model_for(facts.rows)});
+    if (facts.shares_layers) settings.push_back({"model.members", std::to_string(members_for(facts.rows))});
+  }
   // What columns tell together is learned late, and has to be known before the first one is closed.
   if (facts.measures_columns) settings.push_back({"schedule.anneal_until", "0.7"});
   return settings;
