@@ -171,6 +171,12 @@ class Paper(StudyCase):
         self.assertIn("better by", result["claims"][3]["why"])
         page = self.read("study", "paper-clicks-f2.md").decode()
         self.assertIn("**Quick**", page)
+        again, _ = self.run_program(*words, "--print-only")
+        self.assertEqual(json.loads(again), result)
+        out, _ = self.run_program("paper", "f2", "--data", "clicks,adult", "--out", self.path("study"), "--seeds", "1", "--quick", "--print-only",
+                                  "--json")
+        self.assertEqual([data["data"] for data in json.loads(out)["data"]], ["clicks", "adult"])
+        self.assertIn("annealing: not run", self.read("study", "paper-clicks-adult-f2.md").decode())
 
 
 class Killed(StudyCase):
