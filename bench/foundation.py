@@ -2,8 +2,8 @@
 """Makes the figures of docs/results/foundation.md: every run by the l0gm program, finished runs are kept and skipped
 as long as configuration and settings are the same (remove the folder after a change of the program).
 
-Usage: bench/foundation.py [control|planted|instance|choices|speed|peers ...] [--l0gm build/release/l0gm] [--out runs/foundation]
-Prints one Markdown section per part. Needs the Adult files (L0GM_DATA) and, for filter and peers, the environment of peers/setup.
+Usage: bench/foundation.py [control|planted|instance|choices|speed ...] [--l0gm build/release/l0gm] [--out runs/foundation]
+Prints one Markdown section per part. Needs the Adult files (L0GM_DATA) and, for the filter, the environment of peers/setup.
 """
 
 import argparse
@@ -178,29 +178,8 @@ def speed(runs: Runs) -> None:
         print(f"| {name} | {rows / epoch:,.0f} | {1000 * epoch / steps:.2f} |")
 
 
-def peers(runs: Runs) -> None:
-    print("## Boosted trees on the same rows, judged by the same code (test; mean over splits 0, 1, 2)\n")
-    print("| protocol | method | " + HEAD + "\n|" + "---|" * 8)
-    python = ROOT / ".venv-peers" / "bin" / "python"
-    for protocol in ("openml", "uci"):
-        for method, flags in (("xgboost", []), ("lightgbm", []), ("catboost", []), ("catboost", ["--exact-values"])):
-            results = []
-            for seed in range(3):
-                export = runs.out / "peers" / protocol / str(seed)
-                folder = runs.out / "peers" / f"{method}{''.join(flags)}-{protocol}-{seed}"
-                if not (export / "split.json").exists():
-                    runs.l0gm("data", "export", str(ADULT), "--out", str(export), "--set", f"data.protocol={protocol}", "--set", f"train.seed={seed}")
-                if not (folder / "summary.json").exists():
-                    subprocess.run([str(python), str(ROOT / "peers" / "train.py"), method, str(export), "--out", str(folder), "--seed", str(seed),
-                                    "--threads", "2", *flags], check=True, stdout=sys.stderr)
-                results.append({"test": runs.l0gm("eval", str(folder))})
-            print(f"| {protocol} | {method}{', exact values' if flags else ''} | {figures(results, 'test')} |")
-        ours = [runs.train(f"gate-0.125-{protocol}", ADULT, seed, data__protocol=protocol) for seed in range(3)]
-        print(f"| {protocol} | `mlp`, 28 of 224 units open | {figures(ours, 'test')} |")
-
-
 def main() -> None:
-    parts = {"control": control, "planted": planted, "instance": instance, "choices": choices, "speed": speed, "peers": peers}
+    parts = {"control": control, "planted": planted, "instance": instance, "choices": choices, "speed": speed}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*parts, []], default=list(parts))
     parser.add_argument("--l0gm", type=Path, default=ROOT / "build" / "release" / "l0gm")
