@@ -84,6 +84,9 @@ void run_paper(PaperArguments& arguments, const Common& common) {
   const StudyFolder folder(arguments.flags.out);
   std::filesystem::create_directories(folder.path());
   PlanResult all;
+  all.page = fmt::format("# The paper's tables, as they come out here\n\n`l0gm paper {} --data {} --seeds {}{}`\n",
+                         arguments.table, join(arguments.data, ","), options.seeds, options.quick ? " --quick" : "");
+  for (const std::string& assignment : arguments.flags.assignments) all.page += fmt::format("with `--set {}`\n", assignment);
   all.json["data"] = nlohmann::json::array();
   for (const std::string& name : arguments.data) {
     PlanResult one = run_plan(arguments, paper_plan(name), folder);
@@ -92,7 +95,7 @@ void run_paper(PaperArguments& arguments, const Common& common) {
     } else {
       all.json["data"].push_back(one.json);
     }
-    all.page += (all.page.empty() ? "" : "\n") + one.page;
+    all.page += "\n" + one.page;
     all.outcome.add(one.outcome);
     all.cells.insert(all.cells.end(), one.cells.begin(), one.cells.end());
   }

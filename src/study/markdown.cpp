@@ -13,11 +13,13 @@ size_t columns_of_text(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+constexpr size_t widest = 60;  // longer cells are not waited for
+
 std::string table_line(const std::vector<std::string>& cells, const std::vector<size_t>& widths) {
   std::string line = "|";
   for (size_t c = 0; c < widths.size(); ++c) {
     const std::string& cell = c < cells.size() ? cells[c] : "";
-    line += " " + cell + std::string(widths[c] - columns_of_text(cell), ' ') + " |";
+    line += " " + cell + std::string(widths[c] - std::min(widths[c], columns_of_text(cell)), ' ') + " |";
   }
   return line + "\n";
 }
@@ -30,6 +32,7 @@ std::string markdown_table(const std::vector<std::string>& head, const std::vect
   for (const std::vector<std::string>& row : rows) {
     for (size_t c = 0; c < std::min(row.size(), widths.size()); ++c) widths[c] = std::max(widths[c], columns_of_text(row[c]));
   }
+  for (size_t& width : widths) width = std::min(width, widest);
   std::string text = table_line(head, widths) + "|";
   for (const size_t width : widths) text += std::string(width + 2, '-') + "|";
   text += "\n";
