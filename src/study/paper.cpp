@@ -54,7 +54,7 @@ class LineMaker {
       return line;
     }
     for (int64_t seed = 0; seed < options_.seeds; ++seed) {
-      const StudyCell rows = runs_.rows(common_, seed, peer.perturbed);
+      const StudyCell rows = runs_.rows({}, seed, peer.perturbed);  // whatever model of ours is beside it
       StudyCell cell = peer_cell(fmt::format("{}, seed {}", name, seed), peer, {}, rows, seed, *options_.programs);
       cell.steps.push_back({"test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}});
       if (peer.perturbed)

@@ -12,7 +12,8 @@ namespace l0gm {
 namespace {
 
 // Every table of a plan, without running anything.
-std::vector<PaperTable> tables_of(const PaperPlan& plan, const std::filesystem::path& place) {
+std::vector<PaperTable> tables_of(const PaperPlan& plan, const std::filesystem::path& place,
+                                  const std::optional<PeerPrograms>& programs = {}) {
   const StudyFolder folder(place / "study");
   const auto config = place / (plan.name + ".toml");
   write_file_atomically(config, plan.config);
@@ -20,6 +21,7 @@ std::vector<PaperTable> tables_of(const PaperPlan& plan, const std::filesystem::
   PaperOptions options;
   options.tables = paper_tables();
   options.seeds = 1;
+  options.programs = programs;
   return paper_table_lines(runs, plan, options);
 }
 
@@ -68,7 +70,10 @@ TEST(Paper, GenericBaselinesAreAmongTheLines) {
 // What was computed once serves every table: the dense model is the same in three of them.
 TEST(Paper, EqualLinesAreOneCell) {
   const TemporaryFolder folder;
-  const std::vector<PaperTable> tables = tables_of(paper_plan("adult"), folder.path());
+  folder.write("peers/train.py", "");
+  const std::vector<PaperTable> tables =
+      tables_of(paper_plan("adult"), folder.path(), PeerPrograms{folder.path() / "peers", "python"});
+  EXPECT_EQ(line_of(tables, "q1", "XGBoost")->cells[0].key, line_of(tables, "q2", "XGBoost")->cells[0].key);
   const std::string dense = line_of(tables, "q1", "the same, dense")->cells[0].key;
   EXPECT_EQ(line_of(tables, "ablation", "dense")->cells[0].key, dense);
   EXPECT_EQ(line_of(tables, "q1", "MLP")->cells[0].key, dense);
