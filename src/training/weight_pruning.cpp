@@ -163,7 +163,7 @@ void WeightPruning::prune(double share) {
     const torch::Tensor flat = weight.detach().flatten(), untrained = untrained_.at(name).flatten();
     torch::Tensor score = flat.abs().to(torch::kFloat64);
     if (options_.by == PruneBy::random) {
-      const Draw draw{seed_, 0, place, at::zeros({1}, torch::kInt64)};
+      const Draw draw{seed_, 0, place, at::zeros({1}, torch::kInt64), nullptr, {}};
       score = uniform_noise(draw, flat.numel(), torch::kCPU)[0].to(flat.device(), torch::kFloat64);
     }
     score.masked_fill_(masks_.at(name).flatten().eq(0), -1);  // what is pruned stays so

@@ -68,6 +68,8 @@ PartCosts part_costs(const TransformerConfig& config, const ModelShape& shape, c
     case UnitCost::latency:
       if (!times) throw std::logic_error("part_costs: gate.cost = latency without times");
       return measured(config, shape, lengths, *times);
+    case UnitCost::serving:
+      throw std::logic_error("part_costs: gate.cost = serving is of tables");
   }
   return {};
 }
