@@ -64,14 +64,14 @@ class Collector {
 
 ServingPrices fitted_prices() {
   ServingPrices prices;
-  prices.row = 25;
-  prices.code = 2.5;
-  prices.number = 7;
-  prices.cut = 7;
-  prices.look_up = 8;
-  prices.add = 0.06;
-  prices.product = 0.025;
-  prices.pair = 0.05;
+  prices.row = 24;
+  prices.code = 0.7;
+  prices.number = 9;
+  prices.cut = 14;
+  prices.look_up = 2;
+  prices.add = 0.09;
+  prices.product = 0.019;
+  prices.pair = 0.074;
   return prices;
 }
 
