@@ -64,14 +64,14 @@ class Collector {
 
 ServingPrices fitted_prices() {
   ServingPrices prices;
-  prices.row = 24;
-  prices.code = 0.7;
-  prices.number = 9;
-  prices.cut = 14;
-  prices.look_up = 2;
-  prices.add = 0.09;
-  prices.product = 0.019;
-  prices.pair = 0.074;
+  prices.row = 27;
+  prices.code = 0.56;
+  prices.number = 11;
+  prices.cut = 17;
+  prices.look_up = 3.3;
+  prices.add = 0.065;
+  prices.product = 0.018;
+  prices.pair = 0.072;
   return prices;
 }
 
