@@ -4,7 +4,8 @@
 Usage: bench/rows.py [--rows 1000,30000,300000,3000000] [--tables varied-table:100,ctr-like] [--methods ours,gate,lightgbm,catboost] [--threads 2]
                      [--most-seconds 600] [--out runs/rows] [--l0gm build/release/l0gm] [--set key=value ...]
 Ours are seconds of `l0gm train` from reading the table to the finished run, its evaluation on validation rows included; the peers' are of training alone (their tables are
-read and coded before the clock starts). The slope is that of log seconds over log rows between the two largest sizes that were finished.
+read and coded before the clock starts). Beside them stand processor seconds of the whole process, reading included, the peers' predictions as well: on a busy machine they
+tell more. The slope is that of log processor seconds over log rows between the two largest sizes that were finished.
 A training that takes longer than --most-seconds is ended, and larger sizes of that method are left out. Finished trainings are kept.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import json
 import math
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,6 +36,12 @@ def config_of(out: Path, name: str, rows: int) -> Path:
     return path
 
 
+def processor_seconds() -> float:
+    """Of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def call(words: list[object], most: float) -> str | None:
     """What it prints; None: it took too long."""
     try:
@@ -47,24 +55,28 @@ def call(words: list[object], most: float) -> str | None:
 
 def ours(arguments: argparse.Namespace, config: Path, method: str, folder: Path) -> dict | None:
     settings = {**OURS[method], **dict(word.split("=", 1) for word in arguments.set)}
+    before = processor_seconds()
     said = call([arguments.l0gm, "--quiet", "--json", "train", config, "--out", folder, "--threads", arguments.threads, *assignments(settings)],
                 arguments.most_seconds)
     if said is None:
         return None
+    processor = processor_seconds() - before
     judged = call([arguments.l0gm, "--quiet", "--json", "eval", folder, "--threads", arguments.threads], arguments.most_seconds)
-    return {"seconds": json.loads((folder / "summary.json").read_text())["seconds"], "nll": json.loads(judged)["nll"] if judged else math.nan}
+    return {"seconds": json.loads((folder / "summary.json").read_text())["seconds"], "processor": processor, "nll": json.loads(judged)["nll"] if judged else math.nan}
 
 
 def peer(arguments: argparse.Namespace, config: Path, method: str, folder: Path) -> dict | None:
     export = folder.parent / "export"
     if not (export / "split.json").exists():
-        call([arguments.l0gm, "--quiet", "--json", "data", "export", config, "--out", export], math.inf)
+        call([arguments.l0gm, "--quiet", "--json", "data", "export", config, "--out", export], 3600)
+    before = processor_seconds()
     said = call([PEERS, ROOT / "peers" / "train.py", method, export, "--out", folder, "--seed", 0, "--threads", arguments.threads],
                 arguments.most_seconds + 300)  # reading is not counted
     if said is None:
         return None
+    processor = processor_seconds() - before
     judged = call([arguments.l0gm, "--quiet", "--json", "eval", folder], arguments.most_seconds)
-    return {"seconds": json.loads((folder / "summary.json").read_text())["train_seconds"], "nll": json.loads(judged)["nll"] if judged else math.nan}
+    return {"seconds": json.loads((folder / "summary.json").read_text())["train_seconds"], "processor": processor, "nll": json.loads(judged)["nll"] if judged else math.nan}
 
 
 def measured(arguments: argparse.Namespace, name: str, rows: int, method: str) -> dict | None:
@@ -106,11 +118,11 @@ def main() -> None:
             cells, finished, ended = [], [], False
             for rows in sizes:
                 found = None if ended else measured(arguments, name, rows, method)
-                cells.append(f"{found['seconds']:.1f} ({found['nll']:.4f})" if found else "left out" if ended else f"over {arguments.most_seconds:g}")
+                cells.append(f"{found['seconds']:.1f} / {found['processor']:.1f} ({found['nll']:.4f})" if found else "left out" if ended else f"over {arguments.most_seconds:g}")
                 ended = ended or found is None
-                finished += [(rows, found["seconds"])] if found else []
+                finished += [(rows, found["processor"])] if found else []
             lines.append([LABELS.get(method, method), *cells, slope(finished)])
-        print(f"### {name.partition(':')[0]}, seconds (test NLL), {arguments.threads} threads\n")
+        print(f"### {name.partition(':')[0]}, seconds / processor seconds (test NLL), {arguments.threads} threads\n")
         table(["method", *(f"{rows:,} rows" for rows in sizes), "slope"], lines)
 
 

@@ -26,7 +26,7 @@ inline size_t edges_up_to(std::span<const double> edges, double value) {
   size_t count = edges.size();
   while (count > 1) {
     const size_t half = count / 2;
-    first += first[half - 1] <= value ? half : 0;
+    first += half * static_cast<size_t>(first[half - 1] <= value);
     count -= half;
   }
   return static_cast<size_t>(first - edges.data()) + (count == 1 && *first <= value ? 1 : 0);

@@ -116,12 +116,9 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
 
 size_t StatisticEncoder::Table::row_of(int64_t wanted) const {
   if (const int32_t found = key_index.find(wanted); found >= 0) return static_cast<size_t>(found);
-  const auto seen = [](const std::vector<bool>& codes_seen, int64_t code) {
-    return static_cast<size_t>(code) < codes_seen.size() && codes_seen[static_cast<size_t>(code)];
-  };
-  const bool codes_seen =
-      seen(seen_first, wanted / key.second_rows) && (!key.pair || seen(seen_second, wanted % key.second_rows));
-  return static_cast<size_t>(key_index.size()) + (codes_seen ? 0 : 1);
+  const bool codes_seen = seen_first[static_cast<size_t>(wanted / key.second_rows)] &&
+                          (!key.pair || seen_second[static_cast<size_t>(wanted % key.second_rows)]);
+  return codes_seen ? row_of_unseen_key() : row_of_unseen_code();
 }
 
 // Where most keys that there could be are in training rows anyway, or there are few.
@@ -138,10 +135,15 @@ void StatisticEncoder::Table::fill_by_key() {
 void StatisticEncoder::encode(const int32_t* codes, float* slopes, const int32_t* cut_codes) const {
   for (const Table& table : tables_) {
     if (cut_codes == nullptr && table.key.has_cuts()) continue;
-    const int64_t key = table.key.of(codes, cut_codes);
     const size_t width = table.slopes.size();
-    const float* row = table.by_key.empty() ? table.values.data() + table.row_of(key) * width
-                                            : table.by_key.data() + static_cast<size_t>(key) * width;
+    const auto key = static_cast<size_t>(table.key.of(codes, cut_codes));
+    const float* row = nullptr;
+    if (!table.has_codes(codes, cut_codes)) [[unlikely]]
+      row = table.values.data() + table.row_of_unseen_code() * width;
+    else if (table.by_key.empty())
+      row = table.values.data() + table.row_of(static_cast<int64_t>(key)) * width;
+    else
+      row = table.by_key.data() + key * width;
     for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = row[i];
   }
 }

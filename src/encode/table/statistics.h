@@ -85,7 +85,16 @@ class StatisticEncoder {
     std::vector<float> values;                  // keys x fields, then a row for unseen keys and a row for unseen codes
     std::vector<bool> seen_first, seen_second;  // codes that training rows have; second: empty if there is no second field
     std::vector<float> by_key;                  // few possible keys: the values of each, without a search; else empty
-    size_t row_of(int64_t key) const;           // of `values`
+    // Whether there are such codes: a table of keys knows no others.
+    bool has_codes(const int32_t* codes, const int32_t* cut_codes) const {
+      const auto below = [&](int64_t place, size_t rows) {
+        return static_cast<size_t>(StatisticKey::code(place, codes, cut_codes)) < rows;
+      };
+      return below(key.first, seen_first.size()) && (!key.pair || below(key.second, seen_second.size()));
+    }
+    size_t row_of_unseen_key() const { return static_cast<size_t>(key_index.size()); }
+    size_t row_of_unseen_code() const { return row_of_unseen_key() + 1; }
+    size_t row_of(int64_t key) const;  // of `values`, for codes that there are
     void fill_by_key();
   };
   std::vector<Table> tables_;

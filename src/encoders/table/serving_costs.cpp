@@ -64,14 +64,14 @@ class Collector {
 
 ServingPrices fitted_prices() {
   ServingPrices prices;
-  prices.row = 25;
-  prices.code = 2.5;
-  prices.number = 7;
-  prices.cut = 7;
-  prices.look_up = 8;
-  prices.add = 0.06;
-  prices.product = 0.025;
-  prices.pair = 0.05;
+  prices.row = 27;
+  prices.code = 0.56;
+  prices.number = 11;
+  prices.cut = 17;
+  prices.look_up = 3.3;
+  prices.add = 0.065;
+  prices.product = 0.018;
+  prices.pair = 0.072;
   return prices;
 }
 
