@@ -106,9 +106,8 @@ def nodes(runs: Runs) -> None:
 
 
 def attributes(runs: Runs) -> None:
-    # The gate chooses among hundreds to thousands of attributes, with one draw a step: it wants more and smaller steps than at the interface.
-    slow = {"computers": {"train.epochs": 800, "schedule.anneal_until": 0.3, "train.gate_lr": 0.02},
-            "cs": {"train.epochs": 600, "schedule.anneal_until": 0.5, "train.gate_lr": 0.02}}
+    # The gate chooses among hundreds to thousands of attributes, with one draw a step: it wants more steps than at the interface.
+    slow = {"computers": {"train.epochs": 800, "schedule.anneal_until": 0.3}, "cs": {"train.epochs": 600, "schedule.anneal_until": 0.5}}
     for name, config in CONFIGS.items():
         cells = [Cell(f"{name}-gcn", "all attributes", config, {**DENSE, "model.name": "gcn"})]
         for share in (0.25, 0.125, 0.0625, 0.03125):
@@ -196,7 +195,7 @@ NETWORK = {**DENSE, "graph.residual": "none", "model.hidden": 256, "model.depth"
 
 
 def own_speed(runs: Runs, config: Path, options: dict[str, object], graphs: Path) -> dict:
-    return runs.l0gm("bench", "graph", str(config), "--device", runs.device, "--out", str(runs.out / "speed"), "--epochs", "11", "--warmup", "2",
+    return runs.l0gm("bench", "graph", str(config), "--device", runs.device, "--out", str(runs.out / "speed"), "--epochs", "20", "--warmup", "6",
                      *assignments({**NETWORK, **options, "graph.cache": graphs}))
 
 
@@ -204,7 +203,7 @@ def peer_speed(runs: Runs, models: list[str], paths: tuple[str, ...], precisions
     """On the file that our own run left in its cache."""
     file, = graphs.glob("*.graph")
     words = [str(file), "--model", ",".join(models), "--path", ",".join(paths), "--precision", ",".join(precisions), "--device", runs.device,
-             "--features", "raw", "--epochs", "11", "--json", *more]
+             "--features", "raw", "--epochs", "20", "--warmup", "6", "--json", *more]
     done = subprocess.run([str(runs.peers), str(ROOT / "bench" / "peers" / "pyg_graph.py"), *words], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         raise RuntimeError(f"pyg_graph.py {' '.join(words)}: {done.stderr}")
@@ -226,18 +225,25 @@ def beside_peer(runs: Runs, config: Path, options: dict[str, object], paths: tup
             plain = {} if runs.device == "cpu" else MATMUL[precision]
             own[model, precision] = own_speed(runs, config, {**options, "model.name": model, "graph.last_norm": "none", "graph.features": "raw", **plain}, graphs)
     peers = peer_speed(runs, MODELS, paths, precisions, graphs)
+    if runs.device == "cuda":  # our steps are captured as CUDA graphs: so are theirs; and compiled ones
+        peers += peer_speed(runs, MODELS, paths, precisions, graphs, "--capture")
+        peers += peer_speed(runs, MODELS, paths[:1], precisions[:1], graphs, "--compile")
     for (model, precision), ours in own.items():
         again = ours["as_trained"].get("seconds_again", ours["as_trained"]["seconds"])
         rows.append([f"{model}, {precision}", "l0gm", *figures(ours["epoch_seconds"], ours["as_trained"]["seconds"], ours["peak_bytes_training"]), ""])
         rows.append(["", "l0gm, first sums at hand", "", f"{1e3 * again:.2f}", "", ""])
         for peer in (peer for peer in peers if peer["model"] == model and peer["precision"] == precision):
             if "error" in peer:
-                rows.append(["", f"PyTorch Geometric, {peer['path']}", peer["error"], "", "", ""])
+                rows.append(["", name_of(peer), peer["error"], "", "", ""])
                 continue
             inference = again if peer["path"] == "short" else ours["as_trained"]["seconds"]  # the same shortcut on both sides
             ratio = f"{ours['epoch_seconds'] / peer['seconds_per_epoch']:.2f} / {inference / peer['seconds_of_inference']:.2f}"
-            rows.append(["", f"PyTorch Geometric, {peer['path']}", *figures(peer["seconds_per_epoch"], peer["seconds_of_inference"], peer["peak_bytes_training"]), ratio])
+            rows.append(["", name_of(peer), *figures(peer["seconds_per_epoch"], peer["seconds_of_inference"], peer["peak_bytes_training"]), ratio])
     table(["", "", "epoch, ms", "inference, ms", "memory, GB", "ours / theirs"], rows)
+
+
+def name_of(peer: dict) -> str:
+    return f"PyTorch Geometric, {peer['path']}" + (", captured" if peer.get("captured") else "") + (", compiled" if peer.get("compiled") else "")
 
 
 def figures(epoch: float, inference: float, memory: int) -> list[str]:

@@ -144,6 +144,7 @@ def run(options: argparse.Namespace) -> None:
     write_atomically(options.out / "summary.json", json.dumps(summary, indent=2) + "\n")
     print(f"{options.model}: best of {options.epochs} epochs is {training.best_epoch}, {seconds:.1f} s; predictions in {options.out}",
           file=sys.stderr)
+    print(json.dumps(summary))
 
 
 def options_of(words: list[str]) -> argparse.Namespace:

@@ -124,7 +124,7 @@ void measure(int64_t rows, int64_t width, bool by_element) {
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t c = 0; c < width; c += step) {
       const auto at = static_cast<size_t>(row * width + c), unit = by_element ? at : static_cast<size_t>(c);
-      const Reference wanted = reference(logits[unit], uniform(gate.key, ids[static_cast<size_t>(row)], c), gate.numbers);
+      const Reference wanted = reference(logits[unit], uniform(gate.key.value, ids[static_cast<size_t>(row)], c), gate.numbers);
       const double z = wanted.z * keep[unit];
       const double error =
           std::abs(host_gates[at] - z) + std::abs(host_value[at] - z * r[at]) + std::abs(host_of_r[at] - z * dv[at]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a graph network with PyTorch Geometric on a graph file of ours, full graph, and says how long it took and how much memory.
 
-Usage: bench/peers/pyg_graph.py FILE --model gcn|sage [--path csr|csr-cached|edge|short] [--precision float32|tf32|bfloat16] [--compile] [--device cuda] ...
+Usage: bench/peers/pyg_graph.py FILE --model gcn|sage [--path csr|csr-cached|edge|short] [--precision float32|tf32|bfloat16] [--compile] [--capture] [--device cuda] ...
 FILE is a graph out of the cache of `l0gm`, or one of graph_file.py --make. Paths, all of the library's own layers:
   csr         the adjacency as torch's sparse CSR matrix, normalised ahead: the library's fused sparse product
   csr-cached  the same with the transposed matrix kept for the backward pass, which torch makes anew each time
@@ -200,14 +200,13 @@ class Timing:
         if options.path == "short":
             self.network.summed = (structure.edges @ self.x.to(options.dtype)).detach()
         self.forward = torch.compile(self.network) if options.compile else self.network
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.lr, fused=True)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=options.lr, fused=True, capturable=options.capture)
+        self.graph_of_step: torch.cuda.CUDAGraph | None = None
 
     def mixed(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.dtype == torch.bfloat16)
 
-    def epoch(self) -> float:
-        wait_for(self.device)
-        begin = time.perf_counter()
+    def step(self) -> None:
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
         with self.mixed():
@@ -216,6 +215,27 @@ class Timing:
         loss.backward()
         self.optimizer.step()
         self.loss = loss.detach()
+
+    def capture(self) -> None:
+        """The step as a CUDA graph, as torch's documentation does it."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self.step()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.step()
+        self.graph_of_step = graph
+
+    def epoch(self) -> float:
+        wait_for(self.device)
+        begin = time.perf_counter()
+        if self.graph_of_step:
+            self.graph_of_step.replay()
+        else:
+            self.step()
         wait_for(self.device)
         return time.perf_counter() - begin
 
@@ -239,6 +259,8 @@ class Timing:
     def run(self) -> dict:
         options = self.options
         reset_peak(self.device)
+        if options.capture:
+            self.capture()
         seconds = [self.epoch() for _ in range(options.warmup + options.epochs)][options.warmup:]
         training_peak = peak_memory(self.device)
         self.optimizer.zero_grad(set_to_none=True)
@@ -276,6 +298,7 @@ def options_of(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--precision", type=several(*PRECISIONS), default=["float32"])
     parser.add_argument("--compile", action="store_true", help="the network through torch.compile")
+    parser.add_argument("--capture", action="store_true", help="the training step captured as a CUDA graph and replayed")
     parser.add_argument("--json", action="store_true", help="JSON objects on standard output instead of words, one a line")
     return parser.parse_args(words)
 
@@ -285,7 +308,7 @@ def timed(options: argparse.Namespace, graph: graph_file.Graph, precision: str) 
     options.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.manual_seed(options.seed)
-    facts = {"model": options.model, "path": options.path, "precision": precision, "compiled": options.compile, "layers": options.layers,
+    facts = {"model": options.model, "path": options.path, "precision": precision, "compiled": options.compile, "captured": options.capture, "layers": options.layers,
              "hidden": options.hidden, "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu", "threads": options.threads,
              "torch": torch.__version__, "torch_geometric": torch_geometric.__version__, "graph": graph.name, "nodes": graph.nodes, "edges": graph.edges}
     try:
@@ -293,6 +316,11 @@ def timed(options: argparse.Namespace, graph: graph_file.Graph, precision: str) 
     except (torch.OutOfMemoryError, MemoryError) as problem:
         print(f"error: out of memory: {problem}", file=sys.stderr)
         return facts | {"error": "out of memory"}
+    except RuntimeError as problem:
+        if not options.capture:
+            raise
+        print(f"error: {problem}", file=sys.stderr)
+        return facts | {"error": "cannot be captured"}
 
 
 def main() -> int:

@@ -68,6 +68,14 @@ class GateControl {
   // After backward() and before the optimiser's step. With target and top-k it moves the logits, and clears their gradients so
   // that no optimiser does; with lambda the optimiser moves them. Static logits: ranks units during warm-up.
   void observe(const GatePass& pass);
+  // The same in three parts, so that the first and the last can be captured on a GPU and replayed: what gradients say, what the
+  // host decides, the move of the logits.
+  void follow(const GatePass& pass);
+  void decide(const GateState& state);
+  void move(const GateState& state, StepNumbers* live = nullptr);
+  // Before a step whose numbers are read from a device's memory: what follow() and penalty() read there; before move(): its own.
+  bool can_be_replayed(const GateState& state) const;  // false: what a step does is up to the host
+  void set_numbers(const GateState& state, StepNumbers& numbers) const;
 
   // Call when warm-up ends: static masks are chosen here.
   void start_annealing(const GateState& state);
@@ -96,6 +104,7 @@ class GateControl {
   void find_target();                                    // UserError where no choice of units meets it
   double target_share() const { return target_share_; }  // of the cost, with target, top-k and static masks
   bool prunes_in_rounds() const;
+  bool ranks_now(const GateState& state) const;      // static masks: what units show in this step counts
   void pick(const GateState& state);                 // static masks
   double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
   void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open

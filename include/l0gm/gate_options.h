@@ -14,10 +14,10 @@ enum class UnitKind { dimension, group, fine, none };
 enum class LogitKind { global, instance, fixed };
 enum class Noise { example, batch };
 enum class TestRule { threshold, median, louizos };
-enum class Attach { interface, input, heads, ffn, layers };
+enum class Attach { interface, input, heads, ffn, layers, hidden };
 enum class ControlKind { lambda, target, top_k };
 enum class StaticBy { gradient, magnitude, random, first, last, alternate };
-enum class UnitCost { unit, memory, flops, latency };
+enum class UnitCost { unit, memory, flops, latency, serving };
 enum class UnitWorth { automatic, gradient, measured };
 
 template <>
@@ -29,7 +29,8 @@ inline constexpr auto enum_names<Noise> = std::to_array<std::string_view>({"exam
 template <>
 inline constexpr auto enum_names<TestRule> = std::to_array<std::string_view>({"threshold", "median", "louizos"});
 template <>
-inline constexpr auto enum_names<Attach> = std::to_array<std::string_view>({"interface", "input", "heads", "ffn", "layers"});
+inline constexpr auto enum_names<Attach> =
+    std::to_array<std::string_view>({"interface", "input", "heads", "ffn", "layers", "hidden"});
 template <>
 inline constexpr auto enum_names<ControlKind> = std::to_array<std::string_view>({"lambda", "target", "top-k"});
 template <>
@@ -38,7 +39,7 @@ inline constexpr auto enum_names<StaticBy> =
 template <>
 inline constexpr auto enum_names<UnitWorth> = std::to_array<std::string_view>({"auto", "gradient", "measured"});
 template <>
-inline constexpr auto enum_names<UnitCost> = std::to_array<std::string_view>({"unit", "memory", "flops", "latency"});
+inline constexpr auto enum_names<UnitCost> = std::to_array<std::string_view>({"unit", "memory", "flops", "latency", "serving"});
 
 struct GateOptions {
   UnitKind unit = UnitKind::dimension;
@@ -80,7 +81,9 @@ struct GateOptions {
       "fresh noise for every example, or one draw per step; heads, neurons and layers always have one draw per step");
     v("attach", attach,
       "where the gate sits: at the interface between encoder and head, or on the input (tables: a unit is a field, a column or a "
-      "value, whatever its width); texts: also on attention `heads`, on the neurons of feed-forward parts (`ffn`) and on whole "
+      "value, whatever its width); tables: also on the `hidden` neurons of the deep branch, alone or as `input+hidden`; texts: "
+      "also on "
+      "attention `heads`, on the neurons of feed-forward parts (`ffn`) and on whole "
       "`layers`, such as `heads+ffn+layers`: what is closed there is not computed");
     v("control", control, "what sets the sparsity; follows from naming `lambda`, `target_active`, `target_speedup` or `k`");
     v("lambda", lambda, "price of one open unit in the loss (1e-3 when `control` is `lambda` and nothing is named)", at_least(0));
@@ -95,7 +98,9 @@ struct GateOptions {
       "what a budget or a price buys: `unit`, every column or block costs one (a budget of columns is a number of columns); "
       "`memory`, each costs its dimensions. Gates on heads, neurons and layers: `memory`, parameters; `flops`, operations of a "
       "text "
-      "of the training texts' lengths (the default there); `latency`, time as measured on this device when training starts");
+      "of the training texts' lengths (the default there); `latency`, time as measured on this device when training starts. "
+      "Tables: `serving`, nanoseconds that a row takes when the compact file is served; units of kind `dimension` are then what "
+      "is looked up at once, a column's table or one statistic");
     v("worth", worth,
       "with `target_active` or `k`, how it is found out what a unit is worth: at every step by the `gradient` of its gate, or "
       "`measured`, by closing it and looking at the validation loss, from time to time, until the budget is met; auto: measured "
@@ -109,7 +114,8 @@ struct GateOptions {
     v("static_by", static_by,
       "`static` logits: what ranks the units at the end of warm-up; `first`, `last` and `alternate` keep units by their place");
     v("static_rounds", static_rounds,
-      "`static` logits by gradient: in how many rounds units are closed, evenly spread over annealing and ranked anew for each; "
+      "`static` logits by gradient or magnitude: in how many rounds units are closed, evenly spread over annealing and ranked "
+      "anew for each; "
       "1: "
       "all at the end of warm-up",
       between(1, 1000));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,20 @@
 #include "l0gm/hard_concrete.h"
 
 namespace l0gm {
+
+class StepNumbers;
+
+// What several units of a site need together, such as a column that is read: paid once while any of them is open.
+struct SharedCosts {
+  std::vector<double> own;                     // of each unit, beside what it shares
+  std::vector<double> parts;                   // what each thing that is shared costs
+  std::vector<std::vector<int64_t>> parts_of;  // per unit: what it needs
+
+  // Per unit, with an equal share of its parts: adds up to the cost of all units.
+  std::vector<double> spread() const;
+  // The same for units of which a value says whether they are open: what such a set costs.
+  double of(const std::vector<double>& open) const;
+};
 
 // A place in a model where units can be opened or closed. Control, objective, report and compaction depend only on its sites.
 struct GateSite {
@@ -28,6 +43,8 @@ struct GateSite {
   // What a model costs beside all gated units, in the unit of the gates' costs; nothing: not known, and no speed-up can be asked
   // for. Of several sites one says it.
   std::optional<double> cost_besides;
+  // Costs that units share, if there are any; the gate's own are their SharedCosts::spread().
+  std::shared_ptr<const SharedCosts> shared;
 
   // A value per unit of the outer site as a value per unit of this one.
   torch::Tensor from_outer(const torch::Tensor& values) const;
@@ -37,7 +54,8 @@ struct GateSite {
 // and open probabilities come from the pass and not from hidden state.
 class GatePass {
  public:
-  GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids);
+  // `live`: numbers of the step are read from the device's memory (a step that is captured and replayed).
+  GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids, StepNumbers* live = nullptr);
   static GatePass evaluation(GateState state, torch::Tensor example_ids) { return {state, 0, 0, std::move(example_ids)}; }
 
   // `index`: fine units, [examples, width]; else the site's own. `ids`: keys of the noise if the rows are not the examples
@@ -50,9 +68,10 @@ class GatePass {
   // Dropout by the same counter-based numbers, so that a resumed run and a split batch draw the same masks.
   torch::Tensor dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids = {}) const;
   // The key of this pass's numbers at a place of dropout, for kernels that draw their own.
-  uint64_t dropout_key(int64_t place) const;
+  NoiseKey dropout_key(int64_t place) const;
 
   const GateState& state() const { return state_; }
+  StepNumbers* live() const { return live_; }  // null: the numbers of the state count
   const torch::Tensor& example_ids() const { return example_ids_; }
 
   struct Record {
@@ -76,10 +95,12 @@ class GatePass {
   bool probing = false;  // rank units by gradient (static masks)
 
  private:
+  Draw draw_at(int64_t site, const torch::Tensor& ids) const;
   GateState state_;
   uint64_t seed_;
   int64_t step_;
   torch::Tensor example_ids_;
+  StepNumbers* live_;
   std::vector<Record> records_;
   torch::Tensor further_loss_;
 };

@@ -9,6 +9,7 @@
 #include <torch/types.h>
 
 #include "l0gm/gate_options.h"
+#include "l0gm/noise_key.h"
 #include "l0gm/schedule.h"
 
 namespace l0gm {
@@ -19,6 +20,9 @@ struct Draw {
   int64_t step = 0;
   int64_t site = 0;
   torch::Tensor example_ids;  // int64, one per row of r
+  // Of a step that is captured and replayed: where its key and temperature are, on the device. Else null and undefined.
+  const uint64_t* live_key = nullptr;
+  torch::Tensor live_tau;  // float64, a scalar
 };
 
 // u in [2^-24, 1 - 2^-24], float32, [examples, width]: element (id, j) depends on the draw's numbers, id and j only.

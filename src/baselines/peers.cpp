@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "l0gm/error.h"
 
@@ -48,13 +50,42 @@ const std::vector<Peer>& table_peers() {
   return peers;
 }
 
+const std::vector<Peer>& graph_peers() {
+  static const std::vector<Peer> peers = [] {
+    std::vector<Peer> all;
+    for (const char* method : {"gcn", "sage", "gat"})
+      all.push_back({std::string("pyg ") + method, method, {}, {}, "graph.py", "graph.safetensors", false});
+    return all;
+  }();
+  return peers;
+}
+
 const Peer& peer_named(const std::string& name) {
   std::vector<std::string> names;
-  for (const Peer& peer : table_peers()) {
-    if (peer.name == name) return peer;
-    names.push_back(peer.name);
+  for (const std::vector<Peer>* peers : {&table_peers(), &graph_peers()}) {
+    for (const Peer& peer : *peers) {
+      if (peer.name == name) return peer;
+      names.push_back(peer.name);
+    }
   }
   throw UserError(fmt::format("there is no peer '{}'.{} There are: {}", name, did_you_mean(name, names), join(names, ", ")));
+}
+
+// peers/graph.py takes two modules from the programs that time peers.
+std::string PeerPrograms::identity() const {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(scripts)) {
+    if (entry.path().extension() == ".py" || entry.path().filename() == "requirements.txt") files.push_back(entry.path());
+  }
+  const fs::path shared = scripts.parent_path() / "bench" / "peers";
+  for (const char* name : {"graph_file.py", "pyg_graph.py"}) {
+    if (fs::exists(shared / name)) files.push_back(shared / name);
+  }
+  std::vector<std::string> lines;
+  for (const fs::path& file : files) lines.push_back(file.filename().string() + " " + sha256_file(file));
+  std::sort(lines.begin(), lines.end());
+  return sha256(join(lines, "\n"));
 }
 
 std::optional<PeerPrograms> find_peers(const std::filesystem::path& given) {

@@ -15,15 +15,21 @@ struct Peer {
   std::string method;              // what peers/train.py calls it
   std::vector<std::string> flags;  // of peers/train.py
   SearchSpace space;               // its own settings, for a search with the same budget as ours
+  std::string script = "train.py";
+  std::string file;       // of an export, that it reads; "": the folder
+  bool perturbed = true;  // whether it is judged on perturbed copies: they are exported as tables
 };
 
 // Boosted trees as they come, and CatBoost with exact values.
 const std::vector<Peer>& table_peers();
+// Networks of PyTorch Geometric.
+const std::vector<Peer>& graph_peers();
 const Peer& peer_named(const std::string& name);  // UserError naming those there are
 
 // Where the programs and their python are.
 struct PeerPrograms {
   std::filesystem::path scripts, python;
+  std::string identity() const;  // of all that decides on what they compute: the bytes of the programs, versions of libraries
 };
 // `given`, $L0GM_PEERS, or the folder peers/ beside this program's or above it; none: no programs, or their environment was not
 // set up.

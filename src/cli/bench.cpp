@@ -66,6 +66,7 @@ void add_bench(CLI::App& app, const Common& common) {
   CLI::App* verb = app.add_subcommand("bench", "measure a model's speed");
   verb->require_subcommand(1);
   add_latency(*verb, common);
+  add_bench_table(*verb, common);
   add_bench_graph(*verb, common);
   add_bench_text(*verb, common);
 }

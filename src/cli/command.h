@@ -28,6 +28,7 @@ void add_train(CLI::App& app, const Common& common);
 void add_eval(CLI::App& app, const Common& common);
 void add_compact(CLI::App& app, const Common& common);
 void add_bench(CLI::App& app, const Common& common);
+void add_bench_table(CLI::App& bench, const Common& common);
 void add_bench_graph(CLI::App& bench, const Common& common);
 void add_bench_text(CLI::App& bench, const Common& common);
 void add_predict(CLI::App& app, const Common& common);

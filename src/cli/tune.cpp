@@ -36,7 +36,10 @@ void run_tune(TuneArguments& arguments, const Common& common) {
     options.space.push_back(axis);
   }
   if (options.space.empty()) throw UserError("--space is none and nothing is named by --search: there is nothing to try");
-  for (const std::string& name : arguments.peers) options.peers.push_back(peer_named(name));
+  for (const std::string& name : arguments.peers) {
+    options.peers.push_back(peer_named(name));
+    if (options.peers.back().space.empty()) throw UserError(fmt::format("--peer {}: it has no settings to search", name));
+  }
   options.programs = find_peers(arguments.peers_folder);
   if (!arguments.flags.shard.empty()) throw UserError("--shard: a search goes round by round; give it more workers instead");
   Tuner tuner(runs, options, folder);

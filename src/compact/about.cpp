@@ -26,7 +26,7 @@ nlohmann::json about_gate(const Run& run, const GatePass* examples) {
   const GateOptions& gate = run.config.gate;
   const nlohmann::json summary = run.folder.read_json(run.folder.summary());
   const GateFigures figures = gate_figures(sites, run.gate_state, examples);
-  return {{"unit", name_of_enum(run.model->unit())},
+  nlohmann::json about = {{"unit", name_of_enum(run.model->unit())},
           {"logits", name_of_enum(gate.logits)},
           {"attach", gate.attach.names()},
           {"test_rule", name_of_enum(gate.test_rule)},
@@ -37,6 +37,11 @@ nlohmann::json about_gate(const Run& run, const GatePass* examples) {
           {"active_fraction", figures.active_fraction},
           {"projected_units", summary.value("projected_units", int64_t{0})},
           {"converged", summary.value("converged", true)}};
+  if (gate.cost == UnitCost::serving && figures.whole_cost) {
+    about["served_microseconds"] = *figures.whole_cost / 1000;
+    about["served_microseconds_dense"] = *figures.whole_cost_dense / 1000;
+  }
+  return about;
 }
 
 }  // namespace l0gm

@@ -86,6 +86,11 @@ std::string gate(const Json& about, const std::string& columns, bool folded) {
         100 * gate["active_fraction"].get<double>(), gate["unit"].get<std::string>(), gate["logits"].get<std::string>(),
         gate["test_rule"].get<std::string>(), count(about, "open_dimensions"), count(about, "dimensions"),
         count(about, "parameters_open"), count(about, "parameters_dense"), folded ? " before folding" : "");
+    if (gate.contains("served_microseconds")) {
+      text += fmt::format(
+          " By the prices of gate.cost = serving a row takes {} microseconds on one thread, with all of them open {}.",
+          number(gate, "served_microseconds", 3), number(gate, "served_microseconds_dense", 3));
+    }
     // Files of earlier versions do not say it.
     if (!gate.value("converged", true)) {
       text += fmt::format(

@@ -4,6 +4,8 @@
 #include <torch/nn/module.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ struct InterfaceUnits {
   torch::Tensor index;  // the unit of each dimension, [width]; undefined: one each, or fine
   std::function<std::string(int64_t)> unit_name;
   std::string noun = "units";  // what a user calls them: "columns"
+  std::shared_ptr<const SharedCosts> shared = nullptr;  // costs that they share; `cost` is then their spread()
+  std::optional<double> cost_besides = std::nullopt;    // of a model whose units are all closed
 
   torch::Tensor cost_under(const GateOptions& gate) const {
     return gate.unit == UnitKind::group && gate.cost == UnitCost::unit ? at::ones_like(cost) : cost;
@@ -52,6 +56,8 @@ class Encoder : public torch::nn::Module {
   virtual std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions&) { return {}; }
   // Whether gates can be on its heads, ffn and layers (Attach).
   virtual bool has_structure() const { return false; }
+  // Whether it knows what its units cost when they are served (UnitCost::serving).
+  virtual bool has_serving_costs() const { return false; }
   virtual bool gated_at_interface(const GateOptions&) const { return true; }
   // Computes only the interface dimensions `kept` (int64, ascending) from now on, if leaving the others out does not change
   // these; returns false, and keeps its width, if it does.

@@ -86,12 +86,20 @@ std::string describe_gates(const Evaluation& e) {
                                  percent(g.active_fraction), e.facts ? with_thousands(e.facts->projected_units) : "-",
                                  with_thousands(g.parameters), with_thousands(g.parameters_dense), g.test_rule,
                                  e.facts && !e.facts->converged ? ", NOT CONVERGED" : "");
+  if (g.served_microseconds) {
+    text += fmt::format("  served      {} microseconds a row promised, {} with all open ({} of the cost of {} is open)\n",
+                        number(*g.served_microseconds, 3), number(*g.served_microseconds_dense, 3),
+                        percent(g.active_cost_fraction), g.units_are.value_or("units"));
+  }
   if (e.facts && e.facts->exchanges) {
     text += describe_exchanges(*e.facts->exchanges, g.units_are.value_or("units"));
   } else if (e.facts && e.facts->late_changes) {
     text += fmt::format("  choice      {} units changed sides in the last tenth of annealing; logits spread by {:.2g}\n",
                         with_thousands(*e.facts->late_changes), e.facts->logit_spread.value_or(0));
   }
+  if (e.facts && e.facts->nonzero_weight_fraction)
+    text += fmt::format("  weights     {} of those that can be pruned are left, the others are 0\n",
+                        percent(*e.facts->nonzero_weight_fraction));
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;
   const bool dimensions = std::any_of(open.begin(), open.end(), [](const OpenInput& input) { return input.open_dimensions > 1; });

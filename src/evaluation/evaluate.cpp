@@ -104,12 +104,17 @@ RunFacts facts_of(const Run& run) {
                    summary.value("converged", true),
                    {},
                    {},
+                   {},
                    {}};
     const bool chosen = run.config.gate.unit != UnitKind::none && run.config.gate.logits != LogitKind::fixed &&
                         run.config.gate.control != ControlKind::lambda;
     if (chosen && summary.contains("late_changes")) {
       facts.late_changes = summary.at("late_changes").get<int64_t>();
       facts.logit_spread = summary.at("logit_spread").get<double>();
+    }
+    if (summary.contains("nonzero_weights")) {
+      facts.nonzero_weight_fraction =
+          summary.at("nonzero_weights").get<double>() / std::max(1.0, summary.at("prunable_weights").get<double>());
     }
     if (summary.contains("exchanges")) {
       facts.exchanges.emplace();

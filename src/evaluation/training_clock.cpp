@@ -4,6 +4,8 @@
 #include <torch/cuda.h>
 
 #include <nlohmann/json.hpp>
+
+#include "training/train.h"
 #ifdef L0GM_HAS_CUDA
 #include <c10/cuda/CUDACachingAllocator.h>
 #endif
@@ -26,6 +28,21 @@ void TrainingClock::step_finished(int64_t step, int64_t steps, double) {
 double TrainingClock::seconds_per_epoch() const {
   return std::chrono::duration<double>(end_ - begin_).count() / static_cast<double>(timed_steps_) *
          static_cast<double>(steps_per_epoch_);
+}
+
+nlohmann::json measure_training(const Modality& modality, Config config, const std::filesystem::path& work, const Machine& machine,
+                                const SpeedOptions& options) {
+  config.train.epochs = options.warmup + options.epochs;
+  std::erase(config.left_open, "train.epochs");  // what the data would set it to does not count
+  config.train.evaluate_every = config.train.checkpoint_every = static_cast<double>(config.train.epochs);
+  TrainingClock clock(machine.device, options.warmup, options.epochs);
+  const std::atomic<bool> never = false;
+  reset_peak(machine);
+  train({&modality}, config, work, false, machine, {&clock}, never);
+  return {{"epoch_seconds", clock.seconds_per_epoch()},
+          {"epochs", options.epochs},
+          {"steps_per_epoch", clock.steps_per_epoch()},
+          {"peak_bytes_training", peak_bytes(machine)}};
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -7,7 +7,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "run/observer.h"
+#include "training/config.h"
 #include "training/environment.h"
+#include "training/modality.h"
 
 // What the speed measurements of all modalities share.
 namespace l0gm {
@@ -33,6 +35,11 @@ class TrainingClock : public Observer {
   int64_t warmup_epochs_, epochs_, steps_per_epoch_ = 0, timed_steps_ = 0;
   std::chrono::steady_clock::time_point begin_, end_;
 };
+
+// Trains a configuration for the warm-up and the epochs that are timed, looking at validation rows at the end alone: epoch_seconds,
+// epochs, steps_per_epoch, peak_bytes_training.
+nlohmann::json measure_training(const Modality& modality, Config config, const std::filesystem::path& work, const Machine& machine,
+                                const SpeedOptions& options);
 
 void wait_for(torch::Device device);  // until all that was asked of it is done
 

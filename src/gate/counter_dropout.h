@@ -8,6 +8,6 @@ namespace l0gm {
 // uniform_noise gives for it. The mask is not stored for the gradient but drawn again: for wide layers over a whole graph it
 // would be as large as x.
 torch::Tensor counter_dropout(const torch::Tensor& x, double share, const Draw& draw);
-torch::Tensor counter_dropout(const torch::Tensor& x, double share, uint64_t key, const torch::Tensor& ids);  // key: key_of(draw)
+torch::Tensor counter_dropout(const torch::Tensor& x, double share, NoiseKey key, const torch::Tensor& ids);  // key: key_of(draw)
 
 }  // namespace l0gm

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "gate/step_numbers.h"
 #include "gate/tensor_values.h"
 
 namespace l0gm {
@@ -31,7 +32,8 @@ torch::Tensor edges_of(const GateOptions& options, const torch::Tensor& like) {
 }
 
 // P(z > t) = sigmoid(logits - edge(t)) for all edges: [points, …].
-torch::Tensor open_beyond(const torch::Tensor& logits, const torch::Tensor& edges, double tau) {
+template <class Number>
+torch::Tensor open_beyond(const torch::Tensor& logits, const torch::Tensor& edges, const Number& tau) {
   std::vector<int64_t> shape(static_cast<size_t>(logits.dim()) + 1, 1);
   shape[0] = points;
   return at::sigmoid(logits.unsqueeze(0) - edges.view(shape) * tau);
@@ -78,33 +80,54 @@ int64_t GateCompetition::steps_between_prices() const {
   return std::max<int64_t>(1, std::llround(static_cast<double>(annealing_steps_) / prices));
 }
 
-void GateCompetition::follow(size_t site, const GatePass::Record& record, const GateState& state, double price_in_loss) {
+double GateCompetition::weight_of_step() const {
+  const double window = std::clamp(static_cast<double>(annealing_steps_) / 20, 3.0, 50.0);
+  return 1 / std::min(static_cast<double>(steps_) + 1, window);
+}
+
+void GateCompetition::set_numbers(StepNumbers& numbers) const {
+  numbers.set(StepNumber::follow_weight, weight_of_step());
+  numbers.set(StepNumber::price, price_);
+  numbers.set(StepNumber::scale, scale_);
+}
+
+void GateCompetition::follow(size_t site, const GatePass::Record& record, const GateState& state, double price_in_loss,
+                             const StepNumbers* live) {
   torch::NoGradGuard no_grad;
   HardConcrete gate = sites_[site]->gate;
-  const double window = std::clamp(static_cast<double>(annealing_steps_) / 20, 3.0, 50.0);
-  const double weight = 1 / std::min(static_cast<double>(steps_) + 1, window);
-  const auto average = [&](torch::Tensor& mean, const torch::Tensor& value) { mean.lerp_(value.to(mean.options()), weight); };
+  const double weight = weight_of_step();
+  const auto average = [&](torch::Tensor& mean, const torch::Tensor& value) {
+    const torch::Tensor same = value.to(mean.options());
+    live != nullptr ? mean.lerp_(same, live->at(StepNumber::follow_weight).to(mean.scalar_type())) : mean.lerp_(same, weight);
+  };
   if (gate->has_instance_logits()) {
     average(shares_[site], record.gated.logits.gt(gate->open_logit(state.tau)).to(torch::kFloat32).mean(0));
   }
-  const torch::Tensor p = open_beyond(record.gated.logits.detach(), edges_[site], state.tau);
+  const torch::Tensor logits = record.gated.logits.detach();
+  const torch::Tensor p = live != nullptr ? open_beyond(logits, edges_[site], live->at(StepNumber::tau))
+                                          : open_beyond(logits, edges_[site], state.tau);
   const torch::Tensor slope = (p - p.square()).flatten(0, -2).mean(0) * gate->cost();
   const torch::Tensor& gradient = gate->logits().grad();
   if (gradient.defined()) average(benefit_[site], price_in_loss != 0 ? slope * price_in_loss - gradient : -gradient);
   average(slope_[site], slope);
 }
 
-double GateCompetition::move(const GateState& state, double wanted_share) {
+double GateCompetition::decide(const GateState& state, double wanted_share) {
   torch::NoGradGuard no_grad;
   if (steps_ % steps_between_prices() == 0) set_price(state, wanted_share);
   ++steps_;
+  return price_;
+}
+
+void GateCompetition::move(const GateState& state, const StepNumbers* live) {
+  torch::NoGradGuard no_grad;
   for (size_t i = 0; i < sites_.size(); ++i) {
     HardConcrete gate = sites_[i]->gate;
-    const torch::Tensor speed = ((worth(i, state) - price_) / scale_).clamp(-1, 1);
-    gate->logits().add_(speed, rate_).clamp_(-largest_logit, largest_logit);
+    const torch::Tensor above = live != nullptr ? (worth(i, state) - live->at(StepNumber::price)) / live->at(StepNumber::scale)
+                                                : (worth(i, state) - price_) / scale_;
+    gate->logits().add_(above.clamp(-1, 1), rate_).clamp_(-largest_logit, largest_logit);
     gate->logits().mutable_grad() = torch::Tensor();  // no optimiser moves them as well
   }
-  return price_;
 }
 
 torch::Tensor GateCompetition::worth(size_t site, const GateState& state) const {
@@ -140,6 +163,10 @@ void GateCompetition::set_price(const GateState& state, double wanted_share) {
     const auto open = to_doubles(is_open);
     for (const double w : value) worths.push_back(std::isfinite(w) ? w : 0);  // a loss that is not finite ends the run later
     cost.insert(cost.end(), weight.begin(), weight.end());
+    if (sites_[i]->shared != nullptr && !by_count_) {
+      open_cost += sites_[i]->shared->of(open);
+      continue;
+    }
     for (size_t j = 0; j < weight.size(); ++j) open_cost += weight[j] * open[j];
   }
   open_share_ = open_cost / total_cost_;

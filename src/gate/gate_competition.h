@@ -13,16 +13,20 @@ namespace l0gm {
 // others fall, all at about the same speed whatever the scale of the loss, so that the number of annealing steps alone decides
 // how far they come. A unit that others are parts of (GateSite::outer) saves their costs as well.
 //   competition.follow(i, record, state);             // each step and site, with the gradients of the task and the price
-//   const double price = competition.move(state, 0.3); // 30 % of the cost may be open
+//   const double price = competition.decide(state, 0.3);  // 30 % of the cost may be open
+//   competition.move(state);
 class GateCompetition {
  public:
   // rate: how far a logit moves in one step, at most. by_count: shares are of the number of units, not of their cost (top-k).
   GateCompetition(std::vector<const GateSite*> sites, int64_t annealing_steps, double rate, bool by_count = false);
 
-  // Gradients of one step: `price_in_loss` is the price that the loss contained (see priced_cost).
-  void follow(size_t site, const GatePass::Record& record, const GateState& state, double price_in_loss);
-  // Moves the logits by one step; returns the price, per unit of cost.
-  double move(const GateState& state, double wanted_share);
+  // Gradients of one step: `price_in_loss` is the price that the loss contained (see priced_cost). `live`: numbers are read there.
+  void follow(size_t site, const GatePass::Record& record, const GateState& state, double price_in_loss,
+              const StepNumbers* live = nullptr);
+  // Sets the price where it is due; returns it, per unit of cost. Counts the step.
+  double decide(const GateState& state, double wanted_share);
+  void move(const GateState& state, const StepNumbers* live = nullptr);  // the logits, by one step
+  void set_numbers(StepNumbers& numbers) const;  // those that follow() and move() read, as they are now
 
   double open_share() const { return open_share_; }  // whose logits are above the threshold, when last looked at
   const torch::Tensor& open_share_of_units(size_t site) const { return shares_[site]; }  // instance logits: of the examples
@@ -31,6 +35,7 @@ class GateCompetition {
 
  private:
   int64_t steps_between_prices() const;
+  double weight_of_step() const;  // in running means
   void set_price(const GateState& state, double wanted_share);
   torch::Tensor worth(size_t site, const GateState& state) const;
   // What closing each unit saves by itself, as a share of what it saves with the open units that are parts of it.

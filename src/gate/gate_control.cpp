@@ -11,6 +11,7 @@
 
 #include "gate/gate_competition.h"
 #include "gate/gate_figures.h"
+#include "gate/step_numbers.h"
 #include "gate/tensor_values.h"
 #include "gate/unit_choice.h"
 #include "gate/unit_search.h"
@@ -66,7 +67,8 @@ bool measures_units(const GateOptions& options, int64_t units) {
   const bool possible = options.logits == LogitKind::global && options.control != ControlKind::lambda &&
                         options.unit != UnitKind::none && options.pi == 0.5;
   if (options.worth != UnitWorth::measured)
-    return possible && options.worth == UnitWorth::automatic && options.unit == UnitKind::group && !options.on_structure() &&
+    return possible && options.worth == UnitWorth::automatic &&
+           (options.unit == UnitKind::group || options.cost == UnitCost::serving) && !options.on_structure() &&
            units <= most_measured_units;
   if (!possible)
     throw UserError("gate.worth = measured needs gate.target_active or gate.k, gate.logits = global and gate.pi = 0.5");
@@ -195,9 +197,7 @@ void GateControl::find_target() {
   }
 }
 
-bool GateControl::prunes_in_rounds() const {
-  return options_.logits == LogitKind::fixed && options_.static_by == StaticBy::gradient && options_.static_rounds > 1;
-}
+bool GateControl::prunes_in_rounds() const { return options_.ranks_units() && options_.static_rounds > 1; }
 
 double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
 
@@ -239,15 +239,22 @@ bool GateControl::price_is_in_loss() const {
   return options_.control == ControlKind::target && options_.logits == LogitKind::instance;
 }
 
-bool GateControl::wants_probe(const GateState& state) const {
-  if (options_.logits != LogitKind::fixed || options_.static_by != StaticBy::gradient) return false;
+bool GateControl::ranks_now(const GateState& state) const {
+  if (options_.logits != LogitKind::fixed) return false;
   return state.phase == Phase::warmup || (state.phase == Phase::anneal && prunes_in_rounds() && rounds_ < options_.static_rounds);
+}
+
+bool GateControl::wants_probe(const GateState& state) const {
+  return options_.static_by == StaticBy::gradient && ranks_now(state);
 }
 
 torch::Tensor GateControl::penalty(const GatePass& pass) const {
   const GateState& state = pass.state();
   if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
-  if (options_.control == ControlKind::lambda) return pass.expected_cost() * (*options_.lambda * state.ramp);
+  if (options_.control == ControlKind::lambda) {
+    const torch::Tensor cost = pass.expected_cost();
+    return pass.live() != nullptr ? cost * pass.live()->at(StepNumber::price_in_loss) : cost * (*options_.lambda * state.ramp);
+  }
   if (!price_is_in_loss()) return {};
   torch::Tensor paid;
   for (const GateSite* site : sites_) {
@@ -260,29 +267,57 @@ torch::Tensor GateControl::penalty(const GatePass& pass) const {
 }
 
 void GateControl::observe(const GatePass& pass) {
+  follow(pass);
+  decide(pass.state());
+  move(pass.state());
+}
+
+// Top-k and gates of examples follow the logits of each step; masks are ranked on the host.
+bool GateControl::can_be_replayed(const GateState& state) const {
+  if (sites_.empty() || state.phase == Phase::harden) return true;
+  if (options_.logits == LogitKind::fixed) return !ranks_now(state);
+  return state.phase == Phase::warmup || (options_.logits == LogitKind::global && options_.control != ControlKind::top_k);
+}
+
+void GateControl::set_numbers(const GateState& state, StepNumbers& numbers) const {
+  numbers.set(StepNumber::tau, state.tau);
+  numbers.set(StepNumber::price_in_loss, options_.lambda.value_or(0) * state.ramp);
+  if (competition_) competition_->set_numbers(numbers);
+}
+
+void GateControl::follow(const GatePass& pass) {
   torch::NoGradGuard no_grad;
   const GateState& state = pass.state();
-  ramp_ = state.ramp;
   const bool compete = competition_ != nullptr && !sites_.empty() && state.phase == Phase::anneal;
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record* record = pass.record(*sites_[i]);
     if (record == nullptr) continue;  // a skipped layer
-    if (options_.logits == LogitKind::fixed && (state.phase == Phase::warmup || wants_probe(state))) {
+    if (ranks_now(state)) {
       if (wants_probe(state) && !record->probe.defined())
         throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
       const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
       scores_[i] += score.to(torch::kCPU, torch::kFloat64);
     }
-    if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0);
+    if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0, pass.live());
   }
-  if (prunes_in_rounds() && wants_probe(state) && state.phase == Phase::anneal) {
+}
+
+void GateControl::decide(const GateState& state) {
+  torch::NoGradGuard no_grad;
+  ramp_ = state.ramp;
+  if (prunes_in_rounds() && ranks_now(state) && state.phase == Phase::anneal) {
     ++annealed_;
     const double due = static_cast<double>(rounds_ * plan_.annealing_steps) / static_cast<double>(options_.static_rounds);
     if (static_cast<double>(annealed_) >= due) pick(state);
   }
   if (!chooses() || sites_.empty() || state.phase != Phase::anneal) return;
   remember_late_logits();
-  if (competition_) price_ = competition_->move(state, target_now(state));
+  if (competition_) price_ = competition_->decide(state, target_now(state));
+}
+
+void GateControl::move(const GateState& state, StepNumbers* live) {
+  if (!chooses() || sites_.empty() || state.phase != Phase::anneal) return;
+  if (competition_) competition_->move(state, live);
   if (search_) {
     for (const GateSite* site : sites_) HardConcrete(site->gate)->logits().mutable_grad() = torch::Tensor();  // look() moves them
   }
@@ -334,7 +369,7 @@ void GateControl::pick(const GateState& state) {
   if (prunes_in_rounds()) share = 1 + (share - 1) * static_cast<double>(rounds_) / static_cast<double>(options_.static_rounds);
   std::vector<torch::Tensor> ranking, weight;
   for (size_t i = 0; i < sites_.size(); ++i) {
-    const Draw draw{plan_.seed, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64)};
+    const Draw draw{plan_.seed, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64), nullptr, {}};
     const int64_t units = sites_[i]->gate->units();
     if (options_.static_by == StaticBy::random) {
       ranking.push_back(uniform_noise(draw, units, torch::kCPU)[0]);

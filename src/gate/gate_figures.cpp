@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "gate/tensor_values.h"
+
 namespace l0gm {
 
 torch::Tensor open_units(const GateSite& site, const GateState& state) {
@@ -27,16 +29,21 @@ GateFigures gate_figures(const std::vector<const GateSite*>& sites, const GateSt
     }
     if (sites[i]->outer != nullptr) share = share * sites[i]->from_outer(sites[i]->outer->gate->test_values(state).gt(0));
     const torch::Tensor price = gate.cost().to(torch::kFloat64);
+    if (sites[i]->cost_besides) figures.whole_cost_dense = figures.whole_cost_dense.value_or(0) + *sites[i]->cost_besides;
     figures.units += gate.units();
     figures.ever_open_units += open_units(*sites[i], state).sum().item<int64_t>();
     open += share.sum().item<double>();
     cost += price.sum().item<double>();
-    open_cost += at::dot(share, price).item<double>();
+    open_cost += sites[i]->shared != nullptr ? sites[i]->shared->of(to_doubles(share)) : at::dot(share, price).item<double>();
     expected += probability.sum().item<double>();
     undecided += (probability.gt(0.1) & probability.lt(0.9)).sum().item<double>();
   }
   if (figures.units == 0) return figures;
   const auto units = static_cast<double>(figures.units);
+  if (figures.whole_cost_dense) {
+    figures.whole_cost = *figures.whole_cost_dense + open_cost;
+    *figures.whole_cost_dense += cost;
+  }
   figures.open_units = std::llround(open);
   figures.active_fraction = open / units;
   figures.active_cost_fraction = open_cost / cost;

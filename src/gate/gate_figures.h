@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "l0gm/gate_pass.h"
@@ -15,6 +16,8 @@ struct GateFigures {
   double active_cost_fraction = 1;      // the same weighted by cost
   double expected_active_fraction = 1;  // mean P(open)
   double undecided_fraction = 0;        // share of units with P(open) in (0.1, 0.9): a trained gate has few
+  // What a model costs with these units open, and with all, besides included, where the sites say what that is.
+  std::optional<double> whole_cost, whole_cost_dense;
 };
 
 // Which units some example may open, by the test rule: those inside a closed unit are closed as well.

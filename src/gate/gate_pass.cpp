@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "gate/counter_dropout.h"
 #include "gate/noise.h"
+#include "gate/step_numbers.h"
 
 namespace l0gm {
 
@@ -25,12 +26,18 @@ torch::Tensor GateSite::from_outer(const torch::Tensor& values) const {
   return values.index_select(0, outer_unit.to(values.device()));
 }
 
-GatePass::GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids)
-    : state_(state), seed_(seed), step_(step), example_ids_(std::move(example_ids)) {}
+GatePass::GatePass(GateState state, uint64_t seed, int64_t step, torch::Tensor example_ids, StepNumbers* live)
+    : state_(state), seed_(seed), step_(step), example_ids_(std::move(example_ids)), live_(live) {}
+
+Draw GatePass::draw_at(int64_t site, const torch::Tensor& ids) const {
+  Draw draw{seed_, step_, site, ids.defined() ? ids : example_ids_, nullptr, {}};
+  if (live_ != nullptr) draw.live_key = live_->key(site), draw.live_tau = live_->at(StepNumber::tau);
+  return draw;
+}
 
 torch::Tensor GatePass::apply(const GateSite& site, const torch::Tensor& r, const torch::Tensor& index,
                               const torch::Tensor& ids) {
-  const Draw draw{seed_, step_, site_number(site.name), ids.defined() ? ids : example_ids_};
+  const Draw draw = draw_at(site_number(site.name), ids);
   HardConcrete gate = site.gate;
   torch::Tensor input = r, probe;
   if (probing) {
@@ -49,7 +56,7 @@ torch::Tensor GatePass::factors(const GateSite& site, const std::function<torch:
   const GateOptions& options = gate->options();
   const bool by_size = options.logits == LogitKind::fixed && options.static_by == StaticBy::magnitude;
   const torch::Tensor value = apply(site, at::ones({1, gate->units()}, gate->logits().options().requires_grad(false)));
-  if (by_size && state_.phase == Phase::warmup) records_.back().representation = sizes().detach().unsqueeze(0);
+  if (by_size && state_.phase != Phase::harden) records_.back().representation = sizes().detach().unsqueeze(0);
   return state_.phase == Phase::warmup && !probing ? torch::Tensor() : value.reshape({gate->units()});
 }
 
@@ -69,10 +76,10 @@ const GatePass::Record* GatePass::interface_record() const {
 
 torch::Tensor GatePass::dropout(const torch::Tensor& x, double share, int64_t place, const torch::Tensor& ids) const {
   if (share <= 0) return x;
-  return counter_dropout(x, share, {seed_, step_, dropout_sites + place, ids.defined() ? ids : example_ids_});
+  return counter_dropout(x, share, draw_at(dropout_sites + place, ids));
 }
 
-uint64_t GatePass::dropout_key(int64_t place) const { return key_of({seed_, step_, dropout_sites + place, {}}); }
+NoiseKey GatePass::dropout_key(int64_t place) const { return key_of(draw_at(dropout_sites + place, {})); }
 
 torch::Tensor GatePass::expected_cost() const {
   torch::Tensor total;

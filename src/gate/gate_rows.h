@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "gate/gate_formulas.h"
+#include "l0gm/noise_key.h"
 
 namespace l0gm {
 
@@ -10,9 +11,10 @@ namespace l0gm {
 // may open, 0: closed by top-k; null: all may) are [width], or [rows, width] where `by_element`.
 struct GateRows {
   int64_t rows = 0, width = 0;
-  uint64_t key = 0;              // of the noise: element (row, j) has the number that fill_uniform gives for (ids[row], j)
+  NoiseKey key;                  // of the noise: element (row, j) has the number that fill_uniform gives for (ids[row], j)
   const int64_t* ids = nullptr;  // [rows]
   GateNumbers numbers;
+  const double* live_tau = nullptr;  // in its place where it is not null, in the memory of the device (NoiseKey::live)
   bool by_element = false;
   const float* logits = nullptr;
   const float* keep = nullptr;

@@ -8,6 +8,7 @@
 #include "gate/gate_rows.h"
 #include "gate/in_parallel.h"
 #include "gate/noise.h"
+#include "gate/saved_key.h"
 #ifdef L0GM_HAS_CUDA
 #include "gate/cuda/gate_step.h"
 #include "gate/cuda/stream.h"
@@ -30,7 +31,9 @@ GateRows rows_of(const torch::Tensor& r, const torch::Tensor& logits, const Gate
   GateRows gate;
   gate.rows = how.ids.size(0), gate.width = logits.size(-1);
   gate.key = how.key, gate.ids = how.ids.const_data_ptr<int64_t>();
-  gate.numbers = {static_cast<float>(1 / how.tau), static_cast<float>(how.gamma), static_cast<float>(how.zeta)};
+  const double tau = how.live_tau != nullptr && logits.is_cpu() ? *how.live_tau : how.tau;
+  gate.numbers = {static_cast<float>(1 / tau), static_cast<float>(how.gamma), static_cast<float>(how.zeta)};
+  gate.live_tau = how.live_tau;
   gate.by_element = logits.dim() == 2;
   gate.logits = pointer(logits), gate.keep = pointer(how.keep), gate.r = pointer(r);
   return gate;
@@ -55,7 +58,7 @@ void forward_on_host(const GateRows& gate, float* z, float* kept, float* value) 
     std::vector<float> u(static_cast<size_t>(block * width)), unused(static_cast<size_t>(2 * width));
     for (int64_t b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) {
       const int64_t begin = b * block, end = std::min(gate.rows, begin + block);
-      fill_uniform(gate.key, gate.ids + begin, end - begin, width, u.data());
+      fill_uniform(key_now(gate.key), gate.ids + begin, end - begin, width, u.data());
       for (int64_t row = begin; row < end; ++row) {
         gate_kernels().forward(gate.numbers, width, logits[row], u.data() + (row - begin) * width, keep[row], r[row],
                                z + row * width, kept ? kept + row * width : unused.data(),
@@ -112,21 +115,23 @@ void backward_on_device(const GateRows& gate, const torch::Tensor& of_value, con
 struct Sample : torch::autograd::Function<Sample> {
   // Tensors that may be missing are optional: an undefined one is refused as an input.
   static variable_list forward(AutogradContext* context, const std::optional<torch::Tensor>& given, const torch::Tensor& logits,
-                               const std::optional<torch::Tensor>& mask, const torch::Tensor& ids, int64_t key, double tau,
-                               double gamma, double zeta, [[maybe_unused]] bool gates_wanted) {
+                               const std::optional<torch::Tensor>& mask, const torch::Tensor& ids, const GateSampling& given_how) {
     const torch::Tensor r = given.value_or(torch::Tensor()), keep = mask.value_or(torch::Tensor());
-    context->saved_data["key"] = key;
-    context->saved_data["tau"] = tau;
-    context->saved_data["gamma"] = gamma;
-    context->saved_data["zeta"] = zeta;
+    GateSampling how = given_how;
+    how.ids = ids, how.keep = keep;
+    SavedKey{how.key}.save(*context);
+    context->saved_data["tau"] = how.tau;
+    context->saved_data["gamma"] = how.gamma;
+    context->saved_data["zeta"] = how.zeta;
+    context->saved_data["live_tau"] = reinterpret_cast<int64_t>(how.live_tau);
     context->set_materialize_grads(false);
-    const GateRows gate = rows_of(r, logits, {tau, gamma, zeta, static_cast<uint64_t>(key), ids, keep});
+    const GateRows gate = rows_of(r, logits, how);
     const auto empty = [&] { return at::empty({gate.rows, gate.width}, logits.options().requires_grad(false)); };
     const torch::Tensor value = r.defined() ? empty() : torch::Tensor();
     torch::Tensor gates, z;
 #ifdef L0GM_HAS_CUDA
     if (logits.is_cuda()) {
-      if (gates_wanted || !r.defined()) gates = empty();
+      if (how.gates_wanted || !r.defined()) gates = empty();
       cuda::gate_forward(gate, writable(value), writable(gates), cuda::current_stream(logits.device().index()));
       cuda::check_launch();
     }
@@ -148,16 +153,17 @@ struct Sample : torch::autograd::Function<Sample> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &r = saved[0], &logits = saved[1], &z = saved[4];
-    const GateSampling how{context->saved_data["tau"].toDouble(),
-                           context->saved_data["gamma"].toDouble(),
-                           context->saved_data["zeta"].toDouble(),
-                           static_cast<uint64_t>(context->saved_data["key"].toInt()),
-                           saved[3],
-                           saved[2]};
+    const GateSampling how{.tau = context->saved_data["tau"].toDouble(),
+                           .gamma = context->saved_data["gamma"].toDouble(),
+                           .zeta = context->saved_data["zeta"].toDouble(),
+                           .key = SavedKey::of(*context),
+                           .ids = saved[3],
+                           .keep = saved[2],
+                           .live_tau = reinterpret_cast<const double*>(context->saved_data["live_tau"].toInt())};
     const auto contiguous = [](const torch::Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : tensor; };
     const torch::Tensor of_value = r.defined() ? contiguous(gradients[0]) : torch::Tensor();
     const torch::Tensor of_gates = gradients.size() > 1 || !r.defined() ? contiguous(gradients.back()) : torch::Tensor();
-    variable_list result(9);
+    variable_list result(5);
     if (!of_value.defined() && !of_gates.defined()) return result;
     const GateRows gate = rows_of(r, logits, how);
     if (r.defined() && of_value.defined() && context->needs_input_grad(0)) result[0] = at::empty_like(r);
@@ -186,7 +192,7 @@ bool has_kernel(const torch::Tensor& r, const torch::Tensor& logits, int64_t row
 }  // namespace
 
 GateSample sample_gates_by_tensors(const torch::Tensor& r, const torch::Tensor& logits, const GateSampling& how) {
-  const torch::Tensor u = uniform_of_key(how.key, how.ids, logits.size(-1), logits.device());
+  const torch::Tensor u = uniform_of_key(how.key.value, how.ids, logits.size(-1), logits.device());
   const torch::Tensor s = at::sigmoid((logits + at::logit(u.to(logits.scalar_type()))) / how.tau);
   torch::Tensor z = s.mul(how.zeta - how.gamma).add(how.gamma).clamp(0, 1);
   if (how.keep.defined()) z = z * how.keep + (z - z.detach()) * (1 - how.keep);
@@ -199,8 +205,7 @@ GateSample sample_gates(const torch::Tensor& r, const torch::Tensor& logits, con
   if (r.defined()) rows = r.contiguous();
   if (how.keep.defined()) keep = how.keep.expand_as(logits).contiguous();
   const torch::Tensor ids = how.ids.to(logits.device(), torch::kInt64).contiguous();
-  const variable_list made = Sample::apply(rows, logits.contiguous(), keep, ids, static_cast<int64_t>(how.key), how.tau,
-                                           how.gamma, how.zeta, how.gates_wanted);
+  const variable_list made = Sample::apply(rows, logits.contiguous(), keep, ids, how);
   if (!r.defined()) return {{}, made[0]};
   return {made[0], made.size() > 1 ? made[1] : torch::Tensor()};
 }

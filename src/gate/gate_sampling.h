@@ -2,15 +2,18 @@
 
 #include <torch/types.h>
 
+#include "l0gm/noise_key.h"
+
 namespace l0gm {
 
 // How gates are sampled in training: z = clip(s (zeta - gamma) + gamma) with s = sigmoid((logit + ln(u / (1 - u))) / tau).
 struct GateSampling {
   double tau = 1, gamma = -0.1, zeta = 1.1;
-  uint64_t key = 0;          // of the noise: u of element (row, j) is uniform_of_key's of (ids[row], j)
+  NoiseKey key;              // of the noise: u of element (row, j) is uniform_of_key's of (ids[row], j)
   torch::Tensor ids;         // int64 [rows]
   torch::Tensor keep;        // [width], or of the logits' shape: 0 where top-k closes; undefined: all may open
   bool gates_wanted = true;  // false: GateSample::gates may be left undefined, which spares a device writing them
+  const double* live_tau = nullptr;  // where tau is in the memory of the device (NoiseKey::live); null: it is `tau`
 };
 
 struct GateSample {

@@ -131,7 +131,8 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
   torch::Tensor logits = instance ? example_logits(r, state, index) : logits_;
   if (frozen) logits = logits.detach();
   result.logits = logits;
-  result.open_probability = at::sigmoid(logits - state.tau * std::log(-options_.gamma / options_.zeta));
+  const double edge = std::log(-options_.gamma / options_.zeta);
+  result.open_probability = at::sigmoid(draw.live_tau.defined() ? logits - draw.live_tau * edge : logits - state.tau * edge);
   result.expected_open = instance ? at::matmul(result.open_probability, cost_).mean() : at::dot(result.open_probability, cost_);
   if (state.phase == Phase::warmup) {
     result.value = r;
@@ -153,7 +154,8 @@ Gated HardConcreteImpl::forward(const torch::Tensor& r, const GateState& state, 
     const bool by_element = fine && per_example;  // each element is a unit of its own within an example
     const torch::Tensor keep = state.keep < 1 ? keep_mask(state) : torch::Tensor();
     GateSampling how{state.tau, options_.gamma, options_.zeta, key_of(draw), draw.example_ids, keep, gates_wanted};
-    if (!per_example) how.ids = at::full({1}, batch_id, torch::kInt64);
+    if (draw.live_tau.defined()) how.live_tau = draw.live_tau.const_data_ptr<double>();
+    if (!per_example) how.ids = at::full({1}, batch_id, logits.options().dtype(torch::kInt64).requires_grad(false));
     if (by_element && keep.defined()) how.keep = spread(keep);
     if (by_element || (per_example && !index.defined())) {
       const GateSample sample = sample_gates(r, by_element ? spread(logits) : logits, how);

@@ -47,16 +47,16 @@ torch::Tensor philox_on_device(uint64_t key, const torch::Tensor& ids, int64_t b
 
 }  // namespace
 
-uint64_t key_of(const Draw& draw) {
-  return mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site));
+NoiseKey key_of(const Draw& draw) {
+  return {mix_key(draw.seed, static_cast<uint64_t>(draw.step), static_cast<uint64_t>(draw.site)), draw.live_key};
 }
 
 torch::Tensor uniform_noise_by_tensors(const Draw& draw, int64_t width, torch::Device device) {
-  return uniform_of_key_by_tensors(key_of(draw), draw.example_ids, width, device);
+  return uniform_of_key_by_tensors(key_of(draw).value, draw.example_ids, width, device);
 }
 
 torch::Tensor uniform_noise(const Draw& draw, int64_t width, torch::Device device) {
-  return uniform_of_key(key_of(draw), draw.example_ids, width, device);
+  return uniform_of_key(key_of(draw).value, draw.example_ids, width, device);
 }
 
 torch::Tensor uniform_of_key_by_tensors(uint64_t key, const torch::Tensor& ids_given, int64_t width, torch::Device device) {

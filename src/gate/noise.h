@@ -5,7 +5,7 @@
 namespace l0gm {
 
 // The key of a draw's numbers (base/random.h).
-uint64_t key_of(const Draw& draw);
+NoiseKey key_of(const Draw& draw);
 
 // Row i are the numbers that fill_uniform (base/random.h) gives for ids[i]: float32 [ids, width] on the device.
 torch::Tensor uniform_of_key(uint64_t key, const torch::Tensor& ids, int64_t width, torch::Device device);

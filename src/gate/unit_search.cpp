@@ -31,11 +31,13 @@ double logit_of(double open_probability, const GateOptions& options) {
 
 }  // namespace
 
-UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by_count) : sites_(std::move(sites)) {
+UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by_count)
+    : sites_(std::move(sites)), by_count_(by_count) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const std::vector<double> cost = to_doubles(sites_[i]->gate->cost());
     for (const double c : cost) cost_.push_back(by_count ? 1 : c);
     site_of_.insert(site_of_.end(), cost.size(), i);
+    shares_costs_ = shares_costs_ || (sites_[i]->shared != nullptr && !by_count);
   }
   total_ = std::accumulate(cost_.begin(), cost_.end(), 0.0);
   const bool equal = std::all_of(cost_.begin(), cost_.end(), [&](double c) { return std::abs(c - cost_[0]) < tolerance; });
@@ -72,7 +74,16 @@ UnitSearch::Mask UnitSearch::open_units() const {
 
 double UnitSearch::cost_of(const Mask& open) const {
   double sum = 0;
-  for (size_t u = 0; u < open.size(); ++u) sum += open[u] != 0 ? cost_[u] : 0;
+  size_t begin = 0;
+  for (const GateSite* site : sites_) {
+    const size_t end = begin + static_cast<size_t>(site->gate->units());
+    if (site->shared != nullptr && !by_count_) {
+      sum += site->shared->of({open.begin() + static_cast<ptrdiff_t>(begin), open.begin() + static_cast<ptrdiff_t>(end)});
+    } else {
+      for (size_t u = begin; u < end; ++u) sum += open[u] != 0 ? cost_[u] : 0;
+    }
+    begin = end;
+  }
   return sum;
 }
 
@@ -115,10 +126,11 @@ std::vector<UnitSearch::Trial> UnitSearch::tried(const Mask& open, const std::ve
     double squares = 0;
     for (size_t i = 1; i < as_is.size(); i += 2) squares += std::pow(changed[i] - as_is[i] - trial.rise_odd, 2);
     trial.error_odd = std::sqrt(squares / std::max(1.0, odd - 1) / odd);
+    trial.cost = shares_costs_ && units.size() == 1 ? std::abs(cost_of(mask) - cost_of(open)) : cost_[units[0]];
     trials.push_back(std::move(trial));
   }
   std::stable_sort(trials.begin(), trials.end(),
-                   [&](const Trial& a, const Trial& b) { return a.rise / cost_[a.units[0]] < b.rise / cost_[b.units[0]]; });
+                   [&](const Trial& a, const Trial& b) { return a.rise / a.cost < b.rise / b.cost; });
   return trials;
 }
 
@@ -138,7 +150,7 @@ void UnitSearch::close_least(Mask& open, const std::vector<Trial>& order, double
     if (closed == most || cost_of(open) <= allowed + tolerance) return;
     if (!may_close(open, unit)) continue;
     open[unit] = 0;
-    price_ = least.rise / cost_[unit];
+    price_ = least.rise / least.cost;
     ++closed;
   }
 }
@@ -152,13 +164,18 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
   std::vector<Trial> candidates = tried(open, openings, losses);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Trial& a, const Trial& b) { return a.rise_even < b.rise_even; });
-  const double spent = cost_of(open);
+  const auto cost_with = [&](size_t from, size_t to) {
+    Mask changed = open;
+    changed[from] = 0;
+    changed[to] = 1;
+    return cost_of(changed);
+  };
   for (size_t i = 0; i < std::min(order.size(), tried_closings); ++i) {
     const size_t from = order[i].units[0];
     size_t found = 0;
     for (size_t c = 0; c < candidates.size() && found < tried_openings; ++c) {
       const size_t to = candidates[c].units[0];
-      if (spent - cost_[from] + cost_[to] > allowed + tolerance) continue;
+      if (cost_with(from, to) > allowed + tolerance) continue;
       pairs.push_back({from, to});
       ++found;
     }

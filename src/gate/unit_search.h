@@ -41,6 +41,7 @@ class UnitSearch {
     double rise_even = 0;  // over every other example: what is chosen among many by these …
     double rise_odd = 0;   // … is confirmed by the others, which had no say in it
     double error_odd = 0;
+    double cost = 1;  // of the unit; where units share costs, what the change saves or adds
   };
   Mask open_units() const;  // by the logits
   double cost_of(const Mask& open) const;
@@ -56,6 +57,7 @@ class UnitSearch {
   void set_logits(const Mask& open, const std::vector<Trial>& order);
 
   std::vector<const GateSite*> sites_;
+  bool by_count_, shares_costs_ = false;
   std::vector<double> cost_;     // of all units, one site after the other
   std::vector<size_t> site_of_;  // each unit's
   double total_ = 0, target_ = 0, price_ = 0;

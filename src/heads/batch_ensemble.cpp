@@ -39,13 +39,13 @@ BatchEnsembleHead::BatchEnsembleHead(int64_t width, int64_t depth, int64_t hidde
   output_ = register_parameter("output", at::empty({members, hidden, outputs}).uniform_(-bound, bound));
 }
 
-torch::Tensor BatchEnsembleHead::logits(const torch::Tensor& interface, const torch::Tensor& ids, const GatePass& pass) {
+torch::Tensor BatchEnsembleHead::logits(const torch::Tensor& interface, const torch::Tensor& ids, GatePass& pass) {
   torch::Tensor x = first_product(interface, layers_[0].in_factors, layers_[0].weight);
   for (size_t k = 0; k < layers_.size(); ++k) {
     if (k > 0) x = shared_product(x, layers_[k].weight);
     const torch::Tensor next = k + 1 < layers_.size() ? layers_[k + 1].in_factors : torch::Tensor{};
     const MemberDropout dropout{is_training() ? dropout_ : 0, static_cast<int64_t>(k) + 1, ids};
-    x = member_activation(x, layers_[k].out_factors, layers_[k].bias, next, dropout, pass);
+    x = gates_.apply(k, member_activation(x, layers_[k].out_factors, layers_[k].bias, next, dropout, pass), pass);
   }
   return member_outputs(x, output_);
 }
@@ -61,6 +61,42 @@ torch::Tensor BatchEnsembleHead::forward(const torch::Tensor& interface, const B
     parts.push_back(logits(interface.narrow(0, begin, count), ids.narrow(0, begin, count), pass));
   }
   return at::cat(parts);
+}
+
+std::vector<std::shared_ptr<GateSite>> BatchEnsembleHead::make_sites(const GateOptions& gate) {
+  return gates_.make(gate, std::ssize(layers_), layers_[0].weight.size(1));
+}
+
+BatchEnsembleHead::Layers BatchEnsembleHead::open_layers(const GateState& state) const {
+  torch::NoGradGuard no_grad;
+  Layers open{layers_, output_};
+  for (size_t k = 0; k < layers_.size(); ++k) {
+    Layer& layer = open.hidden[k];
+    const HiddenGates::Open neurons = gates_.open(k, layer.weight.size(1), state);
+    const torch::Tensor kept = neurons.kept.to(layer.weight.device());
+    const torch::Tensor values = neurons.values.to(layer.weight.device(), layer.weight.scalar_type());
+    layer.weight = layer.weight.index_select(1, kept);
+    layer.out_factors = layer.out_factors.index_select(1, kept);
+    layer.bias = layer.bias.index_select(1, kept);
+    if (k + 1 == layers_.size()) {
+      open.output = output_.index_select(1, kept) * values.view({1, -1, 1});
+    } else {
+      Layer& next = open.hidden[k + 1];
+      next.weight = next.weight.index_select(0, kept);
+      next.in_factors = next.in_factors.index_select(1, kept) * values;
+    }
+  }
+  return open;
+}
+
+int64_t BatchEnsembleHead::parameters_of_closed(const torch::Tensor& kept, const GateState& state) const {
+  const Layers open = open_layers(state);
+  const Layer& first = open.hidden[0];
+  const int64_t gone = first.weight.size(0) - kept.sum().item<int64_t>();
+  int64_t left = open.output.numel() - gone * (first.weight.size(1) + first.in_factors.size(0));
+  for (const Layer& layer : open.hidden)
+    left += layer.weight.numel() + layer.in_factors.numel() + layer.out_factors.numel() + layer.bias.numel();
+  return parameters_with(kept) - left;
 }
 
 int64_t BatchEnsembleHead::parameters_with(const torch::Tensor& kept) const {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "heads/head.h"
+#include "heads/hidden_gates.h"
 
 namespace l0gm {
 
@@ -16,6 +17,8 @@ class BatchEnsembleHead : public Head {
   BatchEnsembleHead(int64_t width, int64_t depth, int64_t hidden, int64_t outputs, int64_t members, double dropout);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
+  std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& gate) override;
+  int64_t parameters_of_closed(const torch::Tensor& kept, const GateState& state) const override;
 
   struct Layer {
     torch::Tensor weight;       // [in, out]
@@ -25,10 +28,17 @@ class BatchEnsembleHead : public Head {
   };
   const std::vector<Layer>& layers() const { return layers_; }
   const torch::Tensor& output() const { return output_; }  // [members, hidden, outputs]
+  // The same without closed hidden neurons; what the others are multiplied with is in the vectors and weights behind them.
+  struct Layers {
+    std::vector<Layer> hidden;
+    torch::Tensor output;
+  };
+  Layers open_layers(const GateState& state) const;
 
  private:
-  torch::Tensor logits(const torch::Tensor& interface, const torch::Tensor& ids, const GatePass& pass);
+  torch::Tensor logits(const torch::Tensor& interface, const torch::Tensor& ids, GatePass& pass);
   double dropout_;
+  HiddenGates gates_;
   std::vector<Layer> layers_;
   torch::Tensor output_;
 };

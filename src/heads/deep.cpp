@@ -27,8 +27,36 @@ torch::Tensor DeepHead::forward(const torch::Tensor& interface, const Batch&, Ga
     if (is_training() && dropout_ > 0) {
       x = pass.dropout(x.transpose(0, 1), dropout_, static_cast<int64_t>(layer) + 1).transpose(0, 1);
     }
+    x = gates_.apply(layer, x, pass);
   }
   return x.transpose(0, 1);
+}
+
+std::vector<std::shared_ptr<GateSite>> DeepHead::make_sites(const GateOptions& gate) {
+  return gates_.make(gate, std::ssize(biases_), biases_.empty() ? 0 : biases_[0].size(2));
+}
+
+DeepHead::Layers DeepHead::open_layers(const GateState& state) const {
+  torch::NoGradGuard no_grad;
+  Layers layers{weights_, biases_};
+  for (size_t k = 0; k < biases_.size(); ++k) {
+    torch::Tensor &in = layers.weights[k], &out = layers.weights[k + 1], &bias = layers.biases[k];
+    const HiddenGates::Open open = gates_.open(k, in.size(2), state);
+    const torch::Tensor kept = open.kept.to(in.device());
+    in = in.index_select(2, kept);
+    bias = bias.index_select(2, kept);
+    out = out.index_select(1, kept) * open.values.to(out.device(), out.scalar_type()).view({1, -1, 1});
+  }
+  return layers;
+}
+
+int64_t DeepHead::parameters_of_closed(const torch::Tensor& kept, const GateState& state) const {
+  const Layers layers = open_layers(state);
+  const int64_t gone = weights_[0].size(1) - kept.sum().item<int64_t>(), members = weights_[0].size(0);
+  int64_t left = -gone * members * layers.weights[0].size(2);
+  for (const torch::Tensor& weight : layers.weights) left += weight.numel();
+  for (const torch::Tensor& bias : layers.biases) left += bias.numel();
+  return parameters_with(kept) - left;
 }
 
 void DeepHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {

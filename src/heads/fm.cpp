@@ -29,9 +29,11 @@ torch::Tensor FmHead::forward(const torch::Tensor& interface, const Batch&, Gate
   if (pair_weights_.defined()) {
     const torch::Tensor matrix =
         at::constant_pad_nd(pair_weights_, {0, 1}).index_select(1, pair_of_cell_).view({outputs * fields, fields});
-    // Each row of the product is sum_j r_ij v_j; half of sum_i <v_i, that> counts each pair once.
-    const torch::Tensor mixed = at::matmul(matrix, v).view({examples, outputs, fields * shape_.width});
-    logits = at::matmul(mixed, v.reshape({examples, fields * shape_.width, 1})) * 0.5;
+    // A row per coordinate of an example, so that one product serves all. Each of its numbers is sum_j r_ij v_j; half of
+    // sum_i v_i times that counts each pair once.
+    const torch::Tensor flat = v.transpose(1, 2).reshape({examples * shape_.width, fields});
+    const torch::Tensor mixed = at::mm(flat, matrix.t()).view({examples, shape_.width, outputs, fields});
+    logits = (mixed * flat.view({examples, shape_.width, 1, fields})).sum({1, 3}) * 0.5;
   } else {
     const torch::Tensor pooled = (v.sum(1).square() - v.square().sum(1)) * 0.5;  // [examples, width]
     logits = coordinate_weights_.defined() ? at::matmul(pooled, coordinate_weights_) : pooled.sum(1, true);

@@ -16,6 +16,10 @@ class Head : public torch::nn::Module {
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
   virtual void settle() {}                            // as Encoder::settle
   virtual bool reads_gates() const { return false; }  // of the interface, besides what they gate
+  // Gate sites on its hidden neurons (Attach::hidden), in the order in which forward() meets them; the model owns their gates.
+  virtual std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions&) { return {}; }
+  // How many of the parameters that parameters_with() counts are of closed hidden neurons alone.
+  virtual int64_t parameters_of_closed(const torch::Tensor&, const GateState&) const { return 0; }
   // Reads only the interface dimensions `kept` (int64, ascending) from now on, each times its value. Not every
   // head can: std::logic_error.
   virtual void narrow(const torch::Tensor& kept, const torch::Tensor& values);

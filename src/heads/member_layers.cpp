@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "gate/in_parallel.h"
+#include "gate/saved_key.h"
 #include "heads/member_kernels.h"
 
 namespace l0gm {
@@ -216,7 +217,7 @@ torch::Tensor member_activation_by_tensors(const torch::Tensor& z, const torch::
 torch::Tensor member_activation(const torch::Tensor& z, const torch::Tensor& scale, const torch::Tensor& bias,
                                 const torch::Tensor& next, const MemberDropout& dropout, const GatePass& pass) {
   if (!z.is_cpu()) return member_activation_by_tensors(z, scale, bias, next, dropout, pass);
-  const uint64_t key = dropout.share > 0 ? pass.dropout_key(dropout.place) : 0;
+  const uint64_t key = dropout.share > 0 ? key_now(pass.dropout_key(dropout.place)) : 0;
   const torch::Tensor ids =
       dropout.share > 0 ? dropout.ids.to(torch::kCPU, torch::kInt64).contiguous() : at::empty({0}, torch::kInt64);
   if (torch::GradMode::is_enabled()) {

@@ -37,6 +37,20 @@ void SumHead::narrow(const torch::Tensor& kept, const torch::Tensor& values) {
   for (const auto& branch : branches_) branch->narrow(kept, values);
 }
 
+std::vector<std::shared_ptr<GateSite>> SumHead::make_sites(const GateOptions& gate) {
+  std::vector<std::shared_ptr<GateSite>> sites;
+  for (const auto& branch : branches_) {
+    for (const auto& site : branch->make_sites(gate)) sites.push_back(site);
+  }
+  return sites;
+}
+
+int64_t SumHead::parameters_of_closed(const torch::Tensor& kept, const GateState& state) const {
+  int64_t count = 0;
+  for (const auto& branch : branches_) count += branch->parameters_of_closed(kept, state);
+  return count;
+}
+
 bool SumHead::reads_gates() const {
   return std::any_of(branches_.begin(), branches_.end(), [](const auto& branch) { return branch->reads_gates(); });
 }

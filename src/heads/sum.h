@@ -15,6 +15,8 @@ class SumHead : public Head {
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void narrow(const torch::Tensor& kept, const torch::Tensor& values) override;
+  std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& gate) override;
+  int64_t parameters_of_closed(const torch::Tensor& kept, const GateState& state) const override;
   void settle() override;
   bool reads_gates() const override;
   const torch::Tensor& bias() const { return bias_; }

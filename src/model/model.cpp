@@ -13,8 +13,9 @@ namespace {
 constexpr int64_t interface_place = 0;  // of dropout; heads count from 1
 
 void require_structure(const GateOptions& gate, const Encoder& encoder) {
-  if (gate.attach.has(Attach::input) && gate.attach != Attach::input)
-    throw UserError(fmt::format("gate.attach = {}: a gate on the input goes with no other", gate.attach.names()));
+  const bool input_alone = gate.attach == Attach::input || gate.attach == EnumSet<Attach>{Attach::input, Attach::hidden};
+  if (gate.attach.has(Attach::input) && !input_alone)
+    throw UserError(fmt::format("gate.attach = {}: a gate on the input goes with no other but hidden", gate.attach.names()));
   if (gate.on_structure() && !encoder.has_structure()) {
     throw UserError(
         fmt::format("gate.attach = {}: heads, ffn and layers are parts of a text encoder; here the gate sits at the "
@@ -25,6 +26,11 @@ void require_structure(const GateOptions& gate, const Encoder& encoder) {
   if (priced_by_parts && !gate.on_structure()) {
     throw UserError(fmt::format("gate.cost = {} is what heads, ffn and layers of a text encoder cost; found gate.attach = {}",
                                 name_of_enum(gate.cost), gate.attach.names()));
+  }
+  if (gate.cost == UnitCost::serving && !encoder.has_serving_costs()) {
+    throw UserError(
+        "gate.cost = serving is what a row of a table costs when its compact file is served; here take unit or memory, for the "
+        "structure of a text encoder flops or latency");
   }
 }
 
@@ -40,9 +46,17 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   register_module("head", head_);
   if (unit_ == UnitKind::none) return;
   require_structure(gate, *encoder_);
+  head_sites_ = head_->make_sites(gate);
+  if (gate.attach.has(Attach::hidden) && head_sites_.empty()) {
+    throw UserError(
+        "gate.attach = hidden gates the neurons of a table's deep branch: it needs model.name = mlp, wide-deep, deepfm or "
+        "xdeepfm "
+        "and model.depth of 1 at least. Graphs have gate.unit = fine (a channel of each layer), texts gate.attach = ffn");
+  }
   inner_sites_ = encoder_->make_sites(gate);
   for (const auto& site : inner_sites_) register_module("gate_" + site->name, site->gate.ptr());
-  if (!encoder_->gated_at_interface(gate)) return;
+  for (const auto& site : head_sites_) register_module("gate_" + site->name, site->gate.ptr());
+  if (gate.attach == Attach::hidden || !encoder_->gated_at_interface(gate)) return;
   InterfaceUnits units = encoder_->units(unit_, attach_);
   site_ = std::make_unique<GateSite>();
   site_->name = name_of_enum(attach_);
@@ -52,6 +66,8 @@ Model::Model(std::shared_ptr<Encoder> encoder, std::shared_ptr<Head> head, doubl
   if (units.index.defined()) site_->index = register_buffer("unit_of_dimension", units.index);
   site_->unit_name = units.unit_name;
   site_->noun = units.noun;
+  site_->shared = units.shared;
+  site_->cost_besides = units.cost_besides;
   register_module("gate", site_->gate.ptr());
 }
 
@@ -98,6 +114,7 @@ std::vector<const GateSite*> Model::sites() const {
   std::vector<const GateSite*> sites;
   for (const auto& site : inner_sites_) sites.push_back(site.get());
   if (site_ != nullptr) sites.push_back(site_.get());
+  for (const auto& site : head_sites_) sites.push_back(site.get());
   return sites;
 }
 
@@ -119,6 +136,7 @@ TensorMap Model::weights() const {
 TensorMap Model::gates() const {
   TensorMap gates;
   for (const auto& site : inner_sites_) add_parameters(gates, "gate_" + site->name, *site->gate);
+  for (const auto& site : head_sites_) add_parameters(gates, "gate_" + site->name, *site->gate);
   if (site_ != nullptr) add_parameters(gates, "gate", *site_->gate);
   return gates;
 }
@@ -180,6 +198,11 @@ int64_t Model::parameter_count(const torch::Tensor& kept) const {
   int64_t count = head_->parameters_with(kept) + encoder_->shared_parameters();
   for (int64_t d = 0; d < encoder_->width(); ++d) count += kept[d].item<bool>() ? of_dimension[static_cast<size_t>(d)] : 0;
   return count;
+}
+
+int64_t Model::parameter_count(const GateState& state) const {
+  const torch::Tensor kept = open_dimensions(state);
+  return parameter_count(kept) - head_->parameters_of_closed(kept, state);
 }
 
 void place(Model& model, torch::Device device, torch::Dtype dtype) {

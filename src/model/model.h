@@ -49,6 +49,7 @@ class Model : public torch::nn::Module {
   // Of encoder and head (gates are not part of what is served): all, or with only the dimensions of `kept` (bool [width]).
   int64_t parameter_count() const;
   int64_t parameter_count(const torch::Tensor& kept) const;
+  int64_t parameter_count(const GateState& state) const;  // that closed gates leave
 
  private:
   const FineUnits* fine_units() const { return unit_ == UnitKind::fine ? encoder_->fine_units() : nullptr; }
@@ -59,6 +60,7 @@ class Model : public torch::nn::Module {
   UnitKind unit_ = UnitKind::none;
   Attach attach_ = Attach::interface;
   std::vector<std::shared_ptr<GateSite>> inner_sites_;  // inside the encoder
+  std::vector<std::shared_ptr<GateSite>> head_sites_;   // inside the head
   std::unique_ptr<GateSite> site_;                      // at the interface; none when dense there
   torch::Tensor selected_;                              // narrowed, but the encoder keeps its width: which dimensions are left
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/table/encoded.h"
+#include "encoders/table/serving_costs.h"
 #include "model/model.h"
 #include "model/options.h"
 
@@ -16,6 +17,7 @@ struct TableModelOptions {
   FmOptions fm;
   CinOptions cin;
   bool balanced = false;  // classes weigh the same in the loss: logits start at equal odds, else at the base rate
+  ServingPrices prices = {};  // gate.cost = serving
 };
 
 std::vector<std::string> table_model_names();

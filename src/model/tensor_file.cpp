@@ -79,4 +79,10 @@ void add_with_prefix(TensorMap& to, const std::string& prefix, const TensorMap& 
   for (const auto& [name, tensor] : tensors) to[prefix + name] = tensor;
 }
 
+TensorMap cloned(const TensorMap& tensors) {
+  TensorMap copies;
+  for (const auto& [name, tensor] : tensors) copies[name] = tensor.detach().clone();
+  return copies;
+}
+
 }  // namespace l0gm

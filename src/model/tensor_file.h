@@ -26,4 +26,7 @@ void copy_into(const TensorMap& from, const TensorMap& to, const std::string& so
 TensorMap with_prefix(const TensorMap& tensors, const std::string& prefix);
 void add_with_prefix(TensorMap& to, const std::string& prefix, const TensorMap& tensors);
 
+// The same numbers in memory of their own.
+TensorMap cloned(const TensorMap& tensors);
+
 }  // namespace l0gm

@@ -32,6 +32,7 @@ struct GateReport {
   std::optional<Quantiles> active_fraction_quantiles;  // over rows, where gates depend on the row
   int64_t parameters = 0, parameters_dense = 0;        // that remain; of the model as it was trained
   std::string test_rule;
+  std::optional<double> served_microseconds, served_microseconds_dense;  // gate.cost = serving: promised, of a row
   std::optional<std::string> units_are;  // what a user calls them, where there is a better word: "columns"
 
   template <class Visitor>
@@ -47,6 +48,8 @@ struct GateReport {
     v("parameters", parameters);
     v("parameters_dense", parameters_dense);
     v("test_rule", test_rule);
+    v("served_microseconds", served_microseconds);
+    v("served_microseconds_dense", served_microseconds_dense);
     v("units_are", units_are);
   }
 };
@@ -176,6 +179,7 @@ struct RunFacts {
       late_changes;  // units that changed sides in the last tenth of annealing; none: nothing was chosen by gates
   std::optional<double> logit_spread;                  // of the logits before they were fixed
   std::optional<std::vector<UnitExchange>> exchanges;  // where units were measured: of the open ones that are worth least
+  std::optional<double> nonzero_weight_fraction;       // of a run whose weights were pruned
   template <class Visitor>
   void visit(Visitor& v) {
     v("dataset", dataset);
@@ -185,6 +189,7 @@ struct RunFacts {
     v("late_changes", late_changes);
     v("logit_spread", logit_spread);
     v("exchanges", exchanges);
+    v("nonzero_weight_fraction", nonzero_weight_fraction);
   }
 };
 

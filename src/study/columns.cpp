@@ -76,7 +76,7 @@ StudyCell ColumnStudy::dense_cell(const Set& set, const std::vector<std::string>
                                    fmt::format("data.types={{ {} }}", join(listed, ", "))});
   StudyCell cell = runs_.cell(fmt::format("our model on {} columns of {}, repeat {}", set.size, set.selector, set.repeat),
                               settings, data_seed);
-  judge_on_test_rows(cell, false);  // of such a run these are the rows of the fold
+  judge_on_test_rows(cell, Perturbed::no);  // of such a run these are the rows of the fold
   return cell;
 }
 

@@ -40,9 +40,10 @@ std::vector<StudyCell> crossval_cells(const RunCells& runs, const CrossvalOption
       const std::vector<std::string> assignments = {fmt::format("data.split.folds={}", options.folds),
                                                     fmt::format("data.split.fold={}", fold),
                                                     fmt::format("data.split.fold_seed={}", repeat)};
+      const int64_t seed = repeat * options.folds + fold;  // of the training: its chance is part of what a figure varies by
       StudyCell cell = runs.cell(fmt::format("fold {}{}", fold, options.repeats > 1 ? fmt::format(" of deal {}", repeat) : ""),
-                                 assignments, 0);
-      judge_on_test_rows(cell, false);  // of such a run these are the rows of the fold
+                                 assignments, seed);
+      judge_on_test_rows(cell, Perturbed::no);  // of such a run these are the rows of the fold
       cells.push_back(std::move(cell));
     }
   }

@@ -27,14 +27,15 @@ class LineMaker {
     if (options.quick) common_ = with(common_, plan.quick);
   }
 
-  PaperLine line(const std::string& name, const std::string& row, const Settings& settings, bool perturb,
+  PaperLine line(const std::string& name, const std::string& row, const Settings& settings, Perturbed perturbed,
                  bool serve = false) const {
+    const bool perturb = perturbed != Perturbed::no;
     PaperLine line{name, row, {}, {}, {}, "", perturb};
     try {
       for (int64_t seed = 0; seed < options_.seeds; ++seed) {
         StudyCell cell = runs_.cell(fmt::format("{}, seed {}", name, seed), with(common_, settings), seed);
-        judge_on_test_rows(cell, false);
-        if (perturb) judge_on_test_rows(cell, true);
+        judge_on_test_rows(cell, Perturbed::no);
+        if (perturb) judge_on_test_rows(cell, perturbed);
         line.cells.push_back(cell);
         if (serve) line.served.push_back(serving_cell(cell));
       }
@@ -45,29 +46,42 @@ class LineMaker {
   }
 
   PaperLine peer(const std::string& name, const std::string& peer_name) const {
-    PaperLine line{name, name, {}, {}, {}, "", true};
+    Peer peer = peer_named(peer_name);
+    peer.flags = with(peer.flags, plan_.peer_flags);
+    PaperLine line{name, name, {}, {}, {}, "", peer.perturbed};
     if (!options_.programs) {
       line.missing = "not installed: peers/setup makes the environment";
       return line;
     }
     for (int64_t seed = 0; seed < options_.seeds; ++seed) {
-      const StudyCell rows = runs_.rows(common_, seed, true);
-      StudyCell cell =
-          peer_cell(fmt::format("{}, seed {}", name, seed), peer_named(peer_name), {}, rows, seed, *options_.programs);
+      const StudyCell rows = runs_.rows(common_, seed, peer.perturbed);
+      StudyCell cell = peer_cell(fmt::format("{}, seed {}", name, seed), peer, {}, rows, seed, *options_.programs);
       cell.steps.push_back({"test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}});
-      cell.steps.push_back({"perturbed", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test", "--perturb"}});
+      if (peer.perturbed)
+        cell.steps.push_back({"perturbed", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test", "--perturb"}});
       line.rows.push_back(rows);
       line.cells.push_back(cell);
     }
     return line;
   }
 
-  Settings target() const { return {fmt::format("gate.target_active={}", shortest(plan_.target))}; }
-  // A dense model that is trained first, loses its smallest units all at once, and is trained on.
-  Settings pruned() const { return with(mask("magnitude"), {"schedule.warmup=0.59", "schedule.anneal_until=0.6"}); }
+  Settings target() const { return {"gate.target_active=" + share()}; }
   Settings mask(const char* by) const { return with(target(), {"gate.logits=static", fmt::format("gate.static_by={}", by)}); }
+  // A dense model that is trained first, loses its smallest units all at once, and is trained on.
+  Settings pruned() const { return with(mask("magnitude"), {"schedule.warmup=0.49", "schedule.anneal_until=0.5"}); }
+  // The same in rounds, evenly spread.
+  Settings pruned_in_rounds() const {
+    return with(mask("magnitude"), {"gate.static_rounds=5", "schedule.warmup=0.1", "schedule.anneal_until=0.5"});
+  }
+  Settings weights() const { return {"gate.unit=none", "prune.share=" + share()}; }
+  // Found by one training, trained by another one from the weights after a twentieth of the steps.
+  Settings ticket(const Settings& of) const {
+    return with(with(of, {"prune.rewind=0.025"}), options_.quick ? Settings{} : plan_.ticket);
+  }
 
  private:
+  std::string share() const { return shortest(plan_.target); }
+
   // Compaction proves parity first; then the file is timed, a row alone and in batches.
   static StudyCell serving_cell(const StudyCell& trained) {
     StudyCell cell{trained.label + ", served", key_of_text("served " + trained.key), {}, {trained.key}};
@@ -86,35 +100,46 @@ class LineMaker {
 
 const Settings without_gate = {"gate.unit=none"};
 
-// Q1 and Q2: dense backbones, peers, the gate and its controls.
+PaperLine missing_line(const std::string& name, const std::string& why) { return {name, name, {}, {}, {}, why, true}; }
+
+// Q1 and Q2: dense backbones, peers, the gate and its controls. Lines whose robustness is compared keep what they predicted.
 PaperTable comparison(const std::string& id, const std::string& title, const LineMaker& make, const PaperPlan& plan, bool serve) {
   PaperTable table{id, title, {}};
   for (const PlannedLine& backbone : plan.backbones)
-    table.lines.push_back(make.line(backbone.name, backbone.name, with(backbone.settings, without_gate), true, serve));
+    table.lines.push_back(make.line(backbone.name, backbone.name, with(backbone.settings, without_gate), Perturbed::kept, serve));
   for (const auto& [name, peer] : plan.peers) table.lines.push_back(make.peer(name, peer));
   for (const PlannedLine& missing : plan.missing) {
-    table.lines.push_back({missing.name,
-                           missing.name,
-                           {},
-                           {},
-                           {},
-                           fmt::format("weights not at hand; would be run by --set {}", join(missing.settings, " --set ")),
-                           true});
+    table.lines.push_back(missing_line(missing.name, fmt::format("weights not at hand; would be run by --set {}",
+                                                                 join(missing.settings, " --set "))));
   }
-  table.lines.push_back(make.line("gate", "Ours", make.target(), true, serve));
-  table.lines.push_back(make.line("the same, dense", "", without_gate, true, serve));
-  table.lines.push_back(make.line("random mask of that size", "", make.mask("random"), true));
-  table.lines.push_back(make.line("magnitude mask of that size", "", make.mask("magnitude"), true));
-  table.lines.push_back(make.line("pruned by magnitude, once", "", make.pruned(), true));
-  if (!plan.narrow.empty()) table.lines.push_back(make.line("narrower dense", "", with(without_gate, plan.narrow), true));
+  table.lines.push_back(make.line("gate", "Ours", make.target(), Perturbed::kept, serve));
+  table.lines.push_back(make.line("the same, dense", "", without_gate, Perturbed::figures, serve));
+  table.lines.push_back(make.line("random mask of that size", "", make.mask("random"), Perturbed::figures));
+  table.lines.push_back(make.line("magnitude mask of that size", "", make.mask("magnitude"), Perturbed::figures));
+  if (!plan.narrow.empty())
+    table.lines.push_back(make.line("narrower dense", "", with(without_gate, plan.narrow), Perturbed::figures));
   return table;
+}
+
+// What else makes a model small, at the same share: in Q1.
+void add_generic_baselines(PaperTable& table, const LineMaker& make, const PaperPlan& plan) {
+  const auto add = [&](const char* name, const Settings& settings) {
+    table.lines.push_back(make.line(name, "", settings, Perturbed::figures));
+  };
+  add("interface pruned by magnitude, once", make.pruned());
+  add("interface pruned by magnitude, 5 rounds", make.pruned_in_rounds());
+  add("lottery ticket of the interface", make.ticket(make.pruned()));
+  add("weights pruned by magnitude, once", make.weights());
+  add("weights pruned by magnitude, 5 rounds", with(make.weights(), {"prune.rounds=5"}));
+  add("lottery ticket of weights", make.ticket(make.weights()));
+  for (const PlannedLine& line : plan.neurons) add(line.name.c_str(), with(make.target(), line.settings));
 }
 
 PaperTable price_table(const LineMaker& make, const PaperPlan& plan) {
   PaperTable table{"f1", "F1: price of an open unit", {}};
   for (const double lambda : plan.lambdas) {
     const std::string name = fmt::format("lambda {}", shortest(lambda));
-    table.lines.push_back(make.line(name, name, {fmt::format("gate.lambda={}", shortest(lambda))}, false));
+    table.lines.push_back(make.line(name, name, {fmt::format("gate.lambda={}", shortest(lambda))}, Perturbed::no));
   }
   return table;
 }
@@ -122,17 +147,17 @@ PaperTable price_table(const LineMaker& make, const PaperPlan& plan) {
 PaperTable annealing_table(const LineMaker& make) {
   return {"f2",
           "F2: annealing",
-          {make.line("no annealing", "no annealing", with(make.target(), {"schedule.kind=none"}), false),
-           make.line("annealing", "annealing", make.target(), false)}};
+          {make.line("no annealing", "no annealing", with(make.target(), {"schedule.kind=none"}), Perturbed::no),
+           make.line("annealing", "annealing", make.target(), Perturbed::no)}};
 }
 
 PaperTable coupling_table(const LineMaker& make, const PaperPlan& plan) {
   PaperTable table{"f3", "F3: calibration coupling (mmce, weight 0.3)", {}};
   for (const auto& [name, lambda] : {std::pair("moderate", plan.moderate), std::pair("high", plan.high)}) {
     const Settings price = {fmt::format("gate.lambda={}", shortest(lambda))};
-    table.lines.push_back(make.line(name, name, price, false));
-    table.lines.push_back(
-        make.line(std::string(name) + ", coupled", std::string(name) + ", coupled", with(price, {"coupling.kind=mmce"}), false));
+    table.lines.push_back(make.line(name, name, price, Perturbed::no));
+    table.lines.push_back(make.line(std::string(name) + ", coupled", std::string(name) + ", coupled",
+                                    with(price, {"coupling.kind=mmce"}), Perturbed::no));
   }
   return table;
 }
@@ -141,16 +166,17 @@ PaperTable ablation_table(const LineMaker& make) {
   const Settings target = make.target();
   return {"ablation",
           "Ablation",
-          {make.line("dense", "dense", without_gate, false),
-           make.line("static mask", "static mask", make.mask("gradient"), false),
-           make.line("random mask", "", make.mask("random"), false),
-           make.line("magnitude mask", "", make.mask("magnitude"), false), make.line("gate", "gate", target, false),
-           make.line("instance", "", with(target, {"gate.logits=instance"}), false),
-           make.line("group", "", with(target, {"gate.unit=group"}), false),
-           make.line("fine", "fine", with(target, {"gate.unit=fine"}), false),
-           make.line("at the input", "", with(target, {"gate.attach=input"}), false),
-           make.line("no annealing", "no annealing", with(target, {"schedule.kind=none"}), false),
-           make.line("coupled", "", with(target, {"coupling.kind=mmce"}), false)}};
+          {make.line("dense", "dense", without_gate, Perturbed::no),
+           make.line("static mask", "static mask", make.mask("gradient"), Perturbed::no),
+           make.line("random mask", "", make.mask("random"), Perturbed::no),
+           make.line("magnitude mask", "", make.mask("magnitude"), Perturbed::no),
+           make.line("gate", "gate", target, Perturbed::no),
+           make.line("instance", "", with(target, {"gate.logits=instance"}), Perturbed::no),
+           make.line("group", "", with(target, {"gate.unit=group"}), Perturbed::no),
+           make.line("fine", "fine", with(target, {"gate.unit=fine"}), Perturbed::no),
+           make.line("at the input", "", with(target, {"gate.attach=input"}), Perturbed::no),
+           make.line("no annealing", "no annealing", with(target, {"schedule.kind=none"}), Perturbed::no),
+           make.line("coupled", "", with(target, {"coupling.kind=mmce"}), Perturbed::no)}};
 }
 
 }  // namespace
@@ -164,7 +190,10 @@ std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan&
   const LineMaker standalone(runs, plan, options, plan.standalone), integrated(runs, plan, options, plan.integrated);
   std::vector<PaperTable> tables;
   for (const std::string& id : options.tables) {
-    if (id == "q1") tables.push_back(comparison(id, "Q1: standalone, as trained", standalone, plan, false));
+    if (id == "q1") {
+      tables.push_back(comparison(id, "Q1: standalone, as trained", standalone, plan, false));
+      add_generic_baselines(tables.back(), standalone, plan);
+    }
     if (id == "q2") tables.push_back(comparison(id, "Q2: integrated, compacted, served by the runtime", integrated, plan, true));
     if (id == "f1") tables.push_back(price_table(standalone, plan));
     if (id == "f2") tables.push_back(annealing_table(standalone));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "study/markdown.h"
 
@@ -52,6 +53,31 @@ std::string with_paper(const std::string& ours, const std::optional<PaperFigure>
 
 std::string percent_of(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+// What is left of a line: units of its gate, or weights.
+std::string active_text(const Line& test, const std::optional<PaperFigure>& paper) {
+  const Evaluation& first = test.evaluations[0];
+  if (first.facts && first.facts->nonzero_weight_fraction)
+    return percent_of(*first.facts->nonzero_weight_fraction) + " of weights";
+  return first.gates ? with_paper(percent_of(test.active_fraction()), paper, 2) : "-";
+}
+
+// Robustness by condition: a line of the table each.
+std::string conditions_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const std::string& measure) {
+  std::vector<std::string> head = {measure};
+  std::vector<std::vector<std::string>> rows;
+  for (const PaperResult& result : results) {
+    if (result.by_condition.empty()) continue;
+    if (head.size() == 1) {
+      for (const auto& [name, unused] : result.by_condition) head.push_back(name);
+    }
+    std::vector<std::string>& row = rows.emplace_back();
+    row.push_back(result.line->name);
+    for (const auto& [name, figure] : result.by_condition) row.push_back(figure_text(figure));
+  }
+  if (rows.empty()) return "";
+  return fmt::format("\n### {}, on perturbed copies\n\n{}", table.title, markdown_table(head, rows));
+}
+
 }  // namespace
 
 std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder) {
@@ -79,7 +105,11 @@ std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan&
     for (const Evaluation& evaluation : perturbed[i]) {
       if (!evaluation.robustness) continue;
       double sum = 0;
-      for (const std::string& name : conditions) sum += robust_figure(evaluation.robustness->conditions.at(name), plan.measure);
+      for (const std::string& name : conditions) {
+        const double figure = robust_figure(evaluation.robustness->conditions.at(name), plan.measure);
+        sum += figure;
+        results[i].by_condition[name] += figure / static_cast<double>(perturbed[i].size());
+      }
       results[i].rob_mu_by_seed.push_back(sum / static_cast<double>(conditions.size()));
     }
     results[i].conditions.assign(conditions.begin(), conditions.end());
@@ -106,20 +136,20 @@ std::string paper_markdown(const PaperTable& table, const std::vector<PaperResul
     const auto paper = [&](const char* column) {
       return line.row.empty() ? std::nullopt : paper_figure(table.id, plan.block, line.row, column);
     };
-    if (!line.missing.empty()) absent.push_back(fmt::format("{}: {}", line.name, line.missing));
+    const bool not_run = line.missing.empty() && result.test.evaluations.empty();
+    if (!line.missing.empty() || not_run) absent.push_back(fmt::format("{}: {}", line.name, not_run ? "not run" : line.missing));
     if (result.test.evaluations.empty()) {
       rows.push_back({line.name, "missing", "", "", with_paper("-", paper("metric")), with_paper("-", paper("worst")),
                       with_paper("-", paper("ece"))});
       continue;
     }
     const Line& test = result.test;
-    const bool gated = test.evaluations[0].gates.has_value();
     std::vector<double> floors;
     for (const Evaluation& evaluation : test.evaluations) floors.push_back(evaluation.summary.main_ece().floor);
     const std::vector<std::string> gates = gate_text(test);
     rows.push_back(
         {line.name + (test.complete() ? "" : fmt::format(" ({} of {} seeds)", test.evaluations.size(), test.keys.size())),
-         gated ? with_paper(percent_of(test.active_fraction()), paper("active"), 2) : "-", gates[1], gates[2],
+         active_text(test, paper("active")), gates[1], gates[2],
          with_paper(figure_text(test.mean(plan.measure).mean), paper("metric")),
          with_paper(figure_text(test.worst(plan.measure)), paper("worst")),
          with_paper(figure_text(test.mean(Measure::ece).mean), paper("ece")), figure_text(seed_interval(floors).mean),
@@ -132,7 +162,27 @@ std::string paper_markdown(const PaperTable& table, const std::vector<PaperResul
   }
   std::string text = fmt::format("### {}\n\n{}", table.title, markdown_table(head, rows));
   if (!absent.empty()) text += "\nMissing:\n\n- " + join(absent, "\n- ") + "\n";
-  return text;
+  return text + conditions_markdown(table, results, measure);
+}
+
+std::string machines_markdown(const std::vector<StudyCell>& cells, const StudyFolder& folder) {
+  std::map<std::string, std::set<std::string>> machines;
+  for (const StudyCell& cell : cells) {
+    const auto file = folder.run(cell.key) / "environment.json";
+    if (!std::filesystem::exists(file)) continue;
+    const nlohmann::json environment = nlohmann::json::parse(read_file(file), nullptr, false);
+    if (!environment.is_object()) continue;
+    const auto say = [&](const char* key) {
+      const auto found = environment.find(key);
+      return found == environment.end() ? "unknown" : found->is_string() ? found->get<std::string>() : found->dump();
+    };
+    machines[fmt::format("{}, {} of {} cores ({}), LibTorch {}", say("device"), say("threads"), say("cores"), say("processor"),
+                         say("libtorch"))]
+        .insert(cell.key);
+  }
+  std::string text;
+  for (const auto& [machine, keys] : machines) text += fmt::format("- {} cells: {}\n", keys.size(), machine);
+  return text.empty() ? "" : "Where they were computed:\n\n" + text;
 }
 
 nlohmann::json paper_json(const PaperTable& table, const std::vector<PaperResult>& results) {

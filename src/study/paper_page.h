@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,12 +17,15 @@ struct PaperResult {
   std::optional<double> rob_mu;         // of the plan's measure, over seeds and the conditions that all lines of the table have
   std::vector<std::string> conditions;  // those
   std::vector<double> rob_mu_by_seed;
-  std::optional<double> latency_us[2];  // a row alone, and in batches; medians, mean over seeds
+  std::map<std::string, double> by_condition;  // the same, each by itself
+  std::optional<double> latency_us[2];         // a row alone, and in batches; medians, mean over seeds
 };
 std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder);
 
 // The table with the paper's figures beside ours, placeholders marked.
 std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan);
+// On which machines the cells of ours were computed.
+std::string machines_markdown(const std::vector<StudyCell>& cells, const StudyFolder& folder);
 nlohmann::json paper_json(const PaperTable& table, const std::vector<PaperResult>& results);
 
 }  // namespace l0gm

@@ -42,6 +42,9 @@ PaperPlan plan_of(const nlohmann::json& json) {
   plan.high = json.at("high").get<double>();
   plan.lambdas = json.at("lambdas").get<std::vector<double>>();
   plan.backbones = planned_lines(json.at("backbones"));
+  plan.ticket = texts("ticket");
+  plan.neurons = planned_lines(json.at("neurons"));
+  plan.peer_flags = texts("peer_flags");
   plan.peers = json.at("peers").get<std::map<std::string, std::string>>();
   plan.missing = planned_lines(json.at("missing"));
   return plan;

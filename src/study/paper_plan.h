@@ -29,7 +29,10 @@ struct PaperPlan {
   std::vector<double> lambdas;               // of F1
   std::vector<std::string> narrow;           // a dense model of about the gated one's size; empty: there is none
   std::vector<PlannedLine> backbones;        // trained dense
+  std::vector<std::string> ticket;           // lottery tickets are trained twice: as many steps more
+  std::vector<PlannedLine> neurons;          // gates elsewhere than at the interface, and pruned structure
   std::map<std::string, std::string> peers;  // name in the table -> name of the peer
+  std::vector<std::string> peer_flags;       // for all of them
   std::vector<PlannedLine> missing;          // of the paper's lines: what would run them
 };
 

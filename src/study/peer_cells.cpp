@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "base/text.h"
 
 namespace l0gm {
@@ -11,15 +10,15 @@ StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vecto
                     const StudyCell& exported, int64_t seed, const PeerPrograms& programs) {
   StudyCell cell{label, "", {}, {exported.key}};
   Step train{"peer",
-             {programs.python.string(), (programs.scripts / "train.py").string(), peer.method, "{cell:" + exported.key + "}/data",
-              "--out", "{cell}/run", "--seed", std::to_string(seed), "--threads", "{threads}"}};
+             {programs.python.string(), (programs.scripts / peer.script).string(), peer.method,
+              "{cell:" + exported.key + "}/data" + (peer.file.empty() ? "" : "/" + peer.file), "--out", "{cell}/run", "--seed",
+              std::to_string(seed), "--threads", "{threads}"}};
   train.words.insert(train.words.end(), peer.flags.begin(), peer.flags.end());
   for (const std::string& setting : settings) train.words.insert(train.words.end(), {"--set", setting});
   cell.steps.push_back(std::move(train));
   cell.steps.push_back({"train", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "valid"}});
-  const std::string program = sha256_file(programs.scripts / "methods.py");
-  cell.key = key_of_text(
-      fmt::format("{} {} {} {} {} {}", peer.method, join(peer.flags, " "), join(settings, " "), exported.key, seed, program));
+  cell.key = key_of_text(fmt::format("{} {} {} {} {} {}", peer.method, join(peer.flags, " "), join(settings, " "), exported.key,
+                                     seed, programs.identity()));
   return cell;
 }
 

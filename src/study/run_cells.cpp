@@ -49,11 +49,17 @@ std::string identity_of(const std::string& key, const fs::path& path, const Stud
 }  // namespace
 
 std::string configuration_key(Config config, const StudyFolder& folder, std::map<std::string, std::string>& hashes) {
-  const OptionList options = OptionList::of(config);
+  Config defaults;
+  const OptionList options = OptionList::of(config), standard = OptionList::of(defaults);
   const nlohmann::json all = options.json();
-  nlohmann::json counted = {{"l0gm", version}, {"left open", config.left_open}};
+  std::vector<std::string> left_open = config.left_open;
+  std::sort(left_open.begin(), left_open.end());
+  nlohmann::json counted = {{"l0gm", version}, {"named", nlohmann::json::array()}};
   for (const Option& option : options.options()) {
-    if (!all.contains(option.key) || all[option.key].is_null()) continue;
+    if (!std::binary_search(left_open.begin(), left_open.end(), option.key)) counted["named"].push_back(option.key);
+    // An option that is not there yet, and one that is as it always was, are the same.
+    if (!all.contains(option.key) || all[option.key].is_null() || option.value() == standard.declared_default(option.key))
+      continue;
     const bool path = option.is_path && !all[option.key].get<std::string>().empty();
     counted[option.key] =
         path ? nlohmann::json(identity_of(option.key, all[option.key].get<std::string>(), folder, hashes)) : all[option.key];
@@ -96,9 +102,10 @@ StudyCell RunCells::rows(const std::vector<std::string>& assignments, int64_t se
   return cell;
 }
 
-void judge_on_test_rows(StudyCell& cell, bool perturb) {
-  Step step{perturb ? "perturbed" : "test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}};
-  if (perturb) step.words.insert(step.words.end(), {"--perturb", "--keep-predictions"});
+void judge_on_test_rows(StudyCell& cell, Perturbed perturbed) {
+  Step step{perturbed != Perturbed::no ? "perturbed" : "test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}};
+  if (perturbed != Perturbed::no) step.words.push_back("--perturb");
+  if (perturbed == Perturbed::kept) step.words.push_back("--keep-predictions");
   step.words.insert(step.words.end(), {"--device", "{device}", "--threads", "{threads}"});
   cell.steps.push_back(std::move(step));
 }

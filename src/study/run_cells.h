@@ -41,7 +41,10 @@ class RunCells {
   mutable std::map<std::string, std::string> hashes_;
 };
 
-// Judges the run on test rows as well: KEY/test.json, with `perturb` on perturbed copies, too (KEY/perturbed.json).
-void judge_on_test_rows(StudyCell& cell, bool perturb);
+// On perturbed copies of the test rows: not at all, figures alone, or with what was predicted for every row.
+enum class Perturbed { no, figures, kept };
+
+// Judges the run on test rows as well: KEY/test.json, on perturbed copies KEY/perturbed.json.
+void judge_on_test_rows(StudyCell& cell, Perturbed perturbed);
 
 }  // namespace l0gm

@@ -49,7 +49,7 @@ std::vector<std::vector<StudyCell>> cells_by_point(const RunCells& runs, const S
         assignments.push_back("model.init_from=" + folder.run(needs[0]).string());
       }
       of_point.push_back(runs.cell(fmt::format("{}, seed {}", point.name, seed), assignments, seed, needs));
-      if (options.test) judge_on_test_rows(of_point.back(), false);
+      if (options.test) judge_on_test_rows(of_point.back(), Perturbed::no);
     }
     out.push_back(std::move(of_point));
   }

@@ -19,7 +19,7 @@ AdamW::AdamW(std::vector<Group> groups) {
   }
 }
 
-torch::Tensor AdamW::step(double lr_factor, double clip) {
+torch::Tensor AdamW::step(double lr_factor, const torch::Tensor& live_factor, double clip) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> gradients;
   for (const SlotGroup& group : groups_) {
@@ -48,9 +48,15 @@ torch::Tensor AdamW::step(double lr_factor, double clip) {
     }
     if (parameters.empty()) continue;
     at::_foreach_add_(steps, 1);
-    at::_fused_adamw_(parameters, grads, first, second, {}, steps, group.constant ? group.lr : group.lr * lr_factor, beta1, beta2,
-                      group.weight_decay, epsilon,
-                      /*amsgrad=*/false, /*maximize=*/false);
+    const auto update = [&](const auto& rate) {
+      at::_fused_adamw_(parameters, grads, first, second, {}, steps, rate, beta1, beta2, group.weight_decay, epsilon,
+                        /*amsgrad=*/false, /*maximize=*/false);
+    };
+    if (live_factor.defined() && !group.constant) {
+      update((live_factor * group.lr).to(torch::kFloat32));
+    } else {
+      update(group.constant ? group.lr : group.lr * lr_factor);
+    }
     // The kernel does not count its writing; who keeps something made from a weight (FusedLayers) looks at the count.
     for (const torch::Tensor& parameter : parameters) parameter.unsafeGetTensorImpl()->bump_version();
   }

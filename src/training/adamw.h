@@ -21,12 +21,15 @@ class AdamW {
 
   // Gradient norm before clipping, a scalar on the parameters' device: asking for it there would make the host wait. `clip` 0: no
   // clipping. Parameters without a gradient are left alone.
-  torch::Tensor step(double lr_factor, double clip);
+  torch::Tensor step(double lr_factor, double clip) { return step(lr_factor, torch::Tensor(), clip); }
+  // The factor as a scalar on the device, for a step that is captured and replayed.
+  torch::Tensor step(const torch::Tensor& live_factor, double clip) { return step(1, live_factor, clip); }
   void clear_gradients();
   TensorMap state() const;
   void restore(const TensorMap& state, const std::string& source);
 
  private:
+  torch::Tensor step(double lr_factor, const torch::Tensor& live_factor, double clip);
   struct Slot {
     std::string name;
     torch::Tensor parameter, first, second, steps;

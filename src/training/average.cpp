@@ -20,18 +20,43 @@ TensorMap AveragedWeights::state() const {
 
 void AveragedWeights::reset() {
   updates_ = at::zeros({1}, torch::kInt64);
-  for (const auto& [name, weight] : weights()) average_[name] = weight.detach().clone();
+  for (const auto& [name, weight] : weights()) {
+    torch::Tensor& average = average_[name];
+    // In its own memory, which steps that were captured know.
+    if (average.defined()) {
+      average.copy_(weight.detach());
+    } else {
+      average = weight.detach().clone();
+    }
+  }
 }
 
-void AveragedWeights::update() {
-  torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> average, live;
-  for (const auto& [name, weight] : weights()) {
-    average.push_back(average_.at(name));
-    live.push_back(weight);
-  }
+double AveragedWeights::next_weight() {
   const double count = static_cast<double>(updates_.add_(1).item<int64_t>());
-  at::_foreach_lerp_(average, live, 1 - std::min(decay_, count / (count + 10)));
+  return 1 - std::min(decay_, count / (count + 10));
+}
+
+AveragedWeights::Pairs AveragedWeights::pairs() const {
+  Pairs pairs;
+  for (const auto& [name, weight] : weights()) {
+    pairs.average.push_back(average_.at(name));
+    pairs.live.push_back(weight);
+  }
+  return pairs;
+}
+
+void AveragedWeights::update(double weight) {
+  torch::NoGradGuard no_grad;
+  const Pairs both = pairs();
+  at::_foreach_lerp_(both.average, both.live, weight);
+}
+
+void AveragedWeights::update(const torch::Tensor& live_weight) {
+  torch::NoGradGuard no_grad;
+  const Pairs both = pairs();
+  const std::vector<torch::Tensor> way = at::_foreach_sub(both.live, both.average);
+  at::_foreach_mul_(way, live_weight.to(torch::kFloat32));
+  at::_foreach_add_(both.average, way);
 }
 
 AveragedWeights::InUse::InUse(AveragedWeights& average) : average_(average) {

@@ -10,7 +10,10 @@ namespace l0gm {
 class AveragedWeights {
  public:
   AveragedWeights(std::shared_ptr<Model> model, double decay);
-  void update();
+  double next_weight();  // of the weights as they are, in the average; counts an update
+  void update(double weight);
+  void update(const torch::Tensor& live_weight);  // a scalar on the device, for a step that is captured and replayed
+  void update() { update(next_weight()); }
   void reset();  // starts again from the weights as they are
   TensorMap state() const;
 
@@ -29,6 +32,10 @@ class AveragedWeights {
 
  private:
   TensorMap weights() const;  // those that are averaged
+  struct Pairs {
+    std::vector<torch::Tensor> average, live;
+  };
+  Pairs pairs() const;
   std::shared_ptr<Model> model_;
   double decay_;
   TensorMap average_;

@@ -112,6 +112,7 @@ Config read(const Modalities& modalities, const std::filesystem::path& path, con
     if (condition.refused) throw UserError(fmt::format("{} has no effect unless {}: remove it", key, needed_for(condition)));
   }
   if (config.gate.unit != UnitKind::none) Schedule check(config.schedule);
+  check_pruning(config.prune, config.gate, config.schedule);
   if (config.gate.ranks_units() && config.gate.unit != UnitKind::none &&
       (config.schedule.kind == ScheduleKind::none || config.schedule.warmup <= 0)) {
     throw UserError(

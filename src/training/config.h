@@ -15,6 +15,7 @@
 #include "l0gm/schedule.h"
 #include "model/options.h"
 #include "training/options.h"
+#include "training/prune_options.h"
 
 namespace l0gm {
 
@@ -34,6 +35,7 @@ struct Config {
   ScheduleOptions schedule;
   CouplingOptions coupling;
   TrainOptions train;
+  PruneOptions prune;
   ServeOptions serve;
 
   // Options that neither a file nor the command line named: the modality may set them when the data is known (Modality::settle).
@@ -56,6 +58,7 @@ struct Config {
     v.section("schedule", schedule);
     v.section("coupling", coupling);
     v.section("train", train);
+    v.section("prune", prune);
     v.section("serve", serve);
   }
 };

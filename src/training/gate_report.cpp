@@ -14,6 +14,8 @@ namespace l0gm {
 
 namespace {
 
+constexpr double nanoseconds = 1000;  // of a microsecond
+
 GateReport::Quantiles quantiles(const torch::Tensor& fractions) {
   const torch::Tensor sorted = std::get<0>(fractions.sort());
   const auto at_share = [&](double q) {
@@ -28,7 +30,6 @@ GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
   c10::InferenceMode inference;
   const std::vector<const GateSite*> sites = run.model->sites();
   const GateSite* site = run.model->interface_site();
-  const torch::Tensor kept = run.model->open_dimensions(run.gate_state);
   GateFigures figures = gate_figures(sites, run.gate_state);
   GateReport report;
   if (sites.empty()) figures.units = figures.open_units = figures.ever_open_units = run.model->encoder().width();
@@ -51,8 +52,12 @@ GateReport report_gates(Run& run, const std::function<torch::Tensor()>& gates) {
   report.active_cost_fraction = figures.active_cost_fraction;
   report.expected_active_fraction = figures.expected_active_fraction;
   report.undecided_fraction = figures.undecided_fraction;
-  report.parameters = run.model->parameter_count(kept);
+  report.parameters = run.model->parameter_count(run.gate_state);
   report.parameters_dense = run.model->parameter_count();
+  if (run.config.gate.cost == UnitCost::serving && figures.whole_cost) {
+    report.served_microseconds = *figures.whole_cost / nanoseconds;
+    report.served_microseconds_dense = *figures.whole_cost_dense / nanoseconds;
+  }
   if (sites.size() == 1 && sites[0]->noun != "units") report.units_are = sites[0]->noun;
   report.test_rule = sites.empty() ? "none" : std::string(name_of_enum(run.config.gate.test_rule));
   return report;

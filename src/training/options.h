@@ -84,6 +84,7 @@ struct TrainOptions {
   Precision precision = Precision::float32;
   std::optional<Matmul> matmul;
   int64_t accumulate = 1;
+  bool capture = true;
   int64_t seed = 0;
 
   template <class Visitor>
@@ -128,6 +129,9 @@ struct TrainOptions {
         .read_by("modality = text | graph");
     v("accumulate", accumulate, "batches whose gradients are added up before the weights move: a larger batch in less memory",
       between(1, 65536));
+    v("capture", capture,
+      "on a GPU, tables and whole graphs: a step is captured as a CUDA graph and replayed, which spares the processor starting its "
+      "kernels one by one");
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
   }
 };

@@ -28,6 +28,8 @@ class Task {
     return predict(model, state, split);
   }
   virtual int64_t class_count() const = 0;
+  // Whether batches of one size differ in their numbers alone, so that a step on a GPU can be captured once and replayed.
+  virtual bool has_fixed_shapes() const { return false; }
   // Probabilities of another model over the training rows, in their order, to be learned beside the labels.
   virtual void set_soft_targets(const Predictions& predictions);
   // The interface of another model over the training rows, [rows, width], which that of this model is to come near.

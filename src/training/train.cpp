@@ -168,6 +168,11 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
                             {"logit_spread", stood.hardening.logit_spread},
                             {"calibrator", calibrator.to_json()},
                             {"seconds", seconds}};
+  if (trainer.pruning().prunes()) {
+    const auto [weights, nonzero] = trainer.pruning().count();
+    summary["prunable_weights"] = weights;
+    summary["nonzero_weights"] = nonzero;
+  }
   if (!trainer.control().exchanges().empty()) {
     summary["exchanges"] = nlohmann::json::array();
     for (const Exchange& e : trainer.control().exchanges()) {

@@ -48,12 +48,6 @@ int64_t count_annealing_steps(const Schedule& schedule, int64_t steps) {
   return annealing;
 }
 
-TensorMap cloned(const TensorMap& tensors) {
-  TensorMap copies;
-  for (const auto& [name, tensor] : tensors) copies[name] = tensor.detach().clone();
-  return copies;
-}
-
 // A number of epochs, perhaps a part of one, as steps.
 int64_t steps_of(double epochs, int64_t per_epoch) {
   return std::max<int64_t>(1, std::llround(epochs * static_cast<double>(per_epoch)));
@@ -74,7 +68,8 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
                {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed),
                 config.schedule.kind == ScheduleKind::anneal}),
       optimiser_(groups_of(*model_, config.train, control_.rate())),
-      average_(model_, config.train.ema) {
+      average_(model_, config.train.ema),
+      pruning_(model_, optimiser_, config.prune, config.gate, schedule_, steps_, static_cast<uint64_t>(config.train.seed)) {
   const bool gated = !model_->sites().empty();
   if (gated && schedule_.options().kind == ScheduleKind::anneal && gate_state(steps_ - 1).phase != Phase::harden) {
     throw UserError(fmt::format("{} steps leave none for hardening (schedule.anneal_until = {}): train longer or harden earlier",
@@ -88,6 +83,10 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
         "train.accumulate = {} goes with gate.logits = global; found {}, which looks at the examples of a step together",
         config.train.accumulate, name_of_enum(config.gate.logits)));
   }
+  const torch::Tensor weight = model_->parameters().front();
+  if (config.train.capture && StepCapture::is_possible() && weight.is_cuda() && weight.scalar_type() == torch::kFloat32 &&
+      task.has_fixed_shapes() && config.train.accumulate == 1)
+    numbers_ = std::make_unique<StepNumbers>(weight.device());
   if (const std::string obstacle = control_.obstacle(); !obstacle.empty()) {
     log_warning(
         fmt::format("these gates cannot converge: {}. Train longer (train.epochs), fix the gates later "
@@ -124,7 +123,7 @@ bool Trainer::enter_phase(const GateState& state, const std::atomic<bool>& stop)
   }
   if (!state_.hardened && state.phase == Phase::harden) {
     if (state_.step > 0 && !state_.stopped_early) {  // what follows takes a while; who stops it goes on from here
-      if (loss_sum_.defined()) collect_losses();
+      if (losses_.begun()) collect_losses();
       save();
     }
     state_.hardening = control_.harden(state);
@@ -190,9 +189,9 @@ double Trainer::averaged_loss(const GateState& state) {
 double Trainer::loss_after(int64_t steps, const TensorMap& start, const std::atomic<bool>& stop) {
   const TrainerState stood = state_;
   const TensorMap moments = cloned(optimiser_.state());
-  const torch::Tensor loss_sum = loss_sum_, norm_sum = norm_sum_;
+  const StepLosses::Kept losses = losses_.keep();
   const int64_t collected = collected_;
-  loss_sum_ = norm_sum_ = torch::Tensor();
+  losses_.end();
   copy_into(start, model_->state(), "weights");
   average_.reset();
   for (int64_t k = 0; k < steps && !stop; ++k, ++state_.step)
@@ -200,37 +199,62 @@ double Trainer::loss_after(int64_t steps, const TensorMap& start, const std::ato
   const double loss = averaged_loss(gate_state(stood.step));
   optimiser_.restore(moments, "moments");
   state_ = stood;
-  loss_sum_ = loss_sum;
-  norm_sum_ = norm_sum;
+  losses_.restore(losses);
   collected_ = collected;
   return loss;
 }
 
 void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
   model_->train();
-  optimiser_.clear_gradients();
   const int64_t parts = config_.train.accumulate, begin = index * parts, end = std::min(begin + parts, task_.steps_per_epoch());
+  const std::shared_ptr<Batch> batch = task_.training_batch(epoch, begin);
+  if (losses_.begin(state_.loss_sum, batch->targets.device())) collected_ = state_.loss_steps;
+  const double rate_factor = learning_rate_factor(pruning_.rate_step(state_.step));
+  const double average_weight = config_.train.ema > 0 ? average_.next_weight() : 0;
+  StepNumbers* live = numbers_.get();
+  if (live != nullptr) {
+    live->set_step(static_cast<uint64_t>(config_.train.seed), state_.step);
+    live->set(StepNumber::rate_factor, rate_factor);
+    live->set(StepNumber::average_weight, average_weight);
+    control_.set_numbers(state, *live);
+    live->send();
+  }
   torch::Tensor task_loss, whole_loss;
-  for (int64_t part = begin; part < end; ++part) {
-    const auto [of_task, whole] = add_gradients(state, *task_.training_batch(epoch, part), 1 / static_cast<double>(end - begin));
-    task_loss = task_loss.defined() ? task_loss + of_task : of_task;
-    whole_loss = whole_loss.defined() ? whole_loss + whole : whole;
-  }
-  control_.observe(*last_pass_);
-  const torch::Tensor norm = optimiser_.step(learning_rate_factor(state_.step), config_.train.clip);
-  if (config_.train.ema > 0) average_.update();
-  if (!loss_sum_.defined()) {
-    loss_sum_ = at::full({}, state_.loss_sum, task_loss.options().dtype(torch::kFloat64));
-    norm_sum_ = at::zeros_like(loss_sum_);
-    collected_ = state_.loss_steps;
-  }
-  loss_sum_ += task_loss;
-  norm_sum_ += whole_loss + norm;
+  StepParts step;
+  step.gradients = [&](const Batch& first) {
+    optimiser_.clear_gradients();
+    task_loss = whole_loss = torch::Tensor();
+    for (int64_t part = begin; part < end; ++part) {
+      const auto following = part == begin ? nullptr : task_.training_batch(epoch, part);
+      const auto [of_task, whole] = add_gradients(state, following ? *following : first, 1 / static_cast<double>(end - begin));
+      task_loss = task_loss.defined() ? task_loss + of_task : of_task;
+      whole_loss = whole_loss.defined() ? whole_loss + whole : whole;
+    }
+    control_.follow(*last_pass_);
+  };
+  step.decide = [&] {
+    const double price = control_.price();
+    control_.decide(state);
+    if (live == nullptr || control_.price() == price) return;
+    control_.set_numbers(state, *live);
+    live->send();
+  };
+  step.update = [&] {
+    control_.move(state, live);
+    const torch::Tensor norm = live != nullptr ? optimiser_.step(live->at(StepNumber::rate_factor), config_.train.clip)
+                                               : optimiser_.step(rate_factor, config_.train.clip);
+    pruning_.apply();
+    if (config_.train.ema > 0 && live != nullptr) average_.update(live->at(StepNumber::average_weight));
+    if (config_.train.ema > 0 && live == nullptr) average_.update(average_weight);
+    losses_.add(task_loss, whole_loss + norm);
+  };
+  capture_.run(static_cast<int64_t>(state.phase), live != nullptr && control_.can_be_replayed(state), batch, step);
   ++state_.loss_steps;
 }
 
 std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& state, const Batch& batch, double share) {
-  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch.example_ids);
+  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch.example_ids,
+                                          control_.can_be_replayed(state) ? numbers_.get() : nullptr);
   GatePass& pass = *last_pass_;
   pass.probing = control_.wants_probe(state);
   const torch::Tensor logits = model_->forward(batch, pass);
@@ -248,9 +272,9 @@ std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& 
 }
 
 void Trainer::collect_losses() {
-  const double sum = loss_sum_.item<double>();
+  const double sum = losses_.loss();
   if (!std::isfinite(sum)) fail("the loss is not a finite number");
-  if (!std::isfinite(norm_sum_.item<double>())) fail("the gradient is not finite");
+  if (!std::isfinite(losses_.norm())) fail("the gradient is not finite");
   if (state_.loss_steps > collected_) last_loss_ = (sum - state_.loss_sum) / static_cast<double>(state_.loss_steps - collected_);
   collected_ = state_.loss_steps;
   state_.loss_sum = sum;
@@ -283,8 +307,9 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   }
   const bool gated = !model_->sites().empty();
   const bool only_chance = state_.step == steps_ && state_.best_step < 0;  // a short run without hardening
-  const bool counts =
+  const bool selects =
       !gated || only_chance || schedule_.counts_for_selection(static_cast<double>(state_.step - 1) / static_cast<double>(steps_));
+  const bool counts = selects && pruning_.is_over();
   EpochRecord record;
   if (counts) {
     record.selected = state_.best_step < 0 || valid_loss < state_.best_nll;
@@ -318,7 +343,7 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   }
   state_.loss_sum = 0;
   state_.loss_steps = 0;
-  loss_sum_ = norm_sum_ = torch::Tensor();
+  losses_.end();
   ++state_.metrics_lines;
   folder_.append_metrics(record);
   for (Observer* observer : observers) observer->epoch_finished(record);
@@ -326,18 +351,20 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
 
 bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<bool>& stop) {
   const auto start = std::chrono::steady_clock::now();
+  const StepCapture::Stream stream(numbers_ != nullptr);
   const int64_t per_epoch = steps_per_epoch_;
   const int64_t look_every = steps_of(config_.train.evaluate_every, per_epoch);
   const int64_t save_every = steps_of(config_.train.checkpoint_every, per_epoch);
   while (state_.step < steps_ && !state_.stopped_early) {
     const GateState state = gate_state(state_.step);
     if (!enter_phase(state, stop)) return false;
+    if (pruning_.before_step(state_.step)) average_.reset();
     if (control_.wants_look(state)) look_at_units(state);
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
     const int64_t done = state_.step + 1;
     const bool look = done % look_every == 0 || done == steps_, keep = done == steps_ || done % save_every == 0;
-    if (loss_sum_.is_cpu() || look || keep || stop || done % look_at_losses_every == 0) collect_losses();
+    if (losses_.on_processor() || look || keep || stop || done % look_at_losses_every == 0) collect_losses();
     state_.step = done;
     for (Observer* observer : observers) observer->step_finished(state_.step, steps_, last_loss_);
     if (look) {
@@ -347,7 +374,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     }
     if (state_.stopped_early || keep) save();
     // A wish to stop that came after the losses were looked at is met a step later: what is saved has been looked at.
-    const bool looked_at = !loss_sum_.defined() || state_.loss_steps == collected_;
+    const bool looked_at = !losses_.begun() || state_.loss_steps == collected_;
     if (stop && looked_at && state_.step < steps_) {
       save();
       return false;
@@ -367,6 +394,7 @@ void Trainer::end_here() {
   }
   const std::atomic<bool> never{false};
   enter_phase(schedule_.at(1), never);
+  if (pruning_.finish()) average_.reset();
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
   state_.best_nll = validation_loss(schedule_.at(1));
@@ -380,6 +408,7 @@ void Trainer::save() const {
   add_with_prefix(tensors, "average/", average_.state());
   add_with_prefix(tensors, "adamw/", optimiser_.state());
   add_with_prefix(tensors, "control/", control_.memory());
+  add_with_prefix(tensors, "prune/", pruning_.memory());
   TrainerState state = state_;
   save_tensors(folder_.state(), tensors, {{"trainer", OptionList::of(state).toml()}});
 }
@@ -400,6 +429,7 @@ void Trainer::resume() {
   const TensorMap control = with_prefix(file.tensors, "control/");
   copy_into(control, control_.memory(), source);  // refuses what does not fit
   control_.restore(control);
+  pruning_.restore(with_prefix(file.tensors, "prune/"), source);
   folder_.keep_metrics(state_.metrics_lines);
   seconds_before_ = folder_.seconds_so_far();
 }

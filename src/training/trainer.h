@@ -5,11 +5,15 @@
 #include <vector>
 
 #include "l0gm/gate_control.h"
+#include "gate/step_numbers.h"
 #include "run/run_folder.h"
 #include "training/adamw.h"
 #include "training/average.h"
 #include "training/config.h"
+#include "training/step_capture.h"
+#include "training/step_losses.h"
 #include "training/task.h"
+#include "training/weight_pruning.h"
 
 namespace l0gm {
 
@@ -65,6 +69,7 @@ class Trainer {
 
   const TrainerState& state() const { return state_; }
   const GateControl& control() const { return control_; }
+  const WeightPruning& pruning() const { return pruning_; }
   int64_t planned_steps() const { return steps_; }  // if training is not ended early
 
  private:
@@ -98,11 +103,13 @@ class Trainer {
   GateControl control_;
   AdamW optimiser_;
   AveragedWeights average_;
+  WeightPruning pruning_;
   TrainerState state_;
   double seconds_before_ = 0;  // spent by earlier processes; not in the checkpoint, which two equal runs share byte for byte
   std::unique_ptr<GatePass> last_pass_;
-  // Added up on the device: asking for each step's would make the host wait for the device.
-  torch::Tensor loss_sum_, norm_sum_;
+  StepLosses losses_;
+  std::unique_ptr<StepNumbers> numbers_;  // steps are captured and replayed; none: they are not
+  StepCapture capture_;
   int64_t collected_ = 0;  // steps whose loss is in the state
   double last_loss_ = 0;
 };

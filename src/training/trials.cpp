@@ -51,6 +51,7 @@ void assign(Config& config, const std::vector<std::string>& assignments) {
 Config short_and_dense(Config config) {
   config.gate.unit = UnitKind::none;
   config.train.patience = 0;
+  config.prune = {};
   return config;
 }
 

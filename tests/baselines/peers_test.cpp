@@ -13,6 +13,7 @@ TEST(Peers, AreFoundByName) {
   EXPECT_NE(message_of<UserError>([] { peer_named("lightgmb"); }).find("Did you mean 'lightgbm'?"), std::string::npos);
   for (const Peer& peer : table_peers())
     EXPECT_GE(points_of(peer.space), 100) << peer.name << ": a budget of a hundred shall not run out of points";
+  EXPECT_EQ(peer_named("pyg sage").script, "graph.py");
 }
 
 TEST(Peers, WantProgramsAndTheirPython) {
@@ -25,6 +26,21 @@ TEST(Peers, WantProgramsAndTheirPython) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->python, python);
   EXPECT_FALSE(find_peers(folder.path() / "elsewhere"));
+}
+
+TEST(Peers, AreWhatAllTheirProgramsSay) {
+  const TemporaryFolder folder;
+  folder.write("peers/train.py", "one");
+  folder.write("peers/methods.py", "two");
+  const PeerPrograms programs{folder.path() / "peers", ""};
+  const std::string before = programs.identity();
+  folder.write("peers/README.md", "a word more");
+  EXPECT_EQ(programs.identity(), before);
+  folder.write("peers/methods.py", "three");
+  const std::string changed = programs.identity();
+  EXPECT_NE(changed, before);
+  folder.write("peers/requirements.txt", "catboost==2");
+  EXPECT_NE(programs.identity(), changed);
 }
 
 }  // namespace

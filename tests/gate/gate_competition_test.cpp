@@ -58,7 +58,7 @@ TEST(GateCompetition, UnitsWorthThePriceRiseAndOthersFall) {
   const GatePass pass = pass_over(site, state, 8);
   site.gate->logits().mutable_grad() = at::tensor({-4e-7, -1e-7, -3e-7, 2e-7}, torch::kFloat64);
   competition.follow(0, *pass.record(site), state, 0);
-  const double price = competition.move(state, 1.0);  // everything is open, and may be
+  const double price = competition.decide(state, 1.0);  // everything is open, and may be
   EXPECT_LT(price, 0) << "a unit that hurts sets the price at which all are open";
   site.gate->logits().mutable_grad() = at::tensor({-4e-7, -1e-7, -3e-7, 2e-7}, torch::kFloat64);
   GateSite second = site_with({0.5, -0.5, 0.5, -0.5});
@@ -66,7 +66,8 @@ TEST(GateCompetition, UnitsWorthThePriceRiseAndOthersFall) {
   const GatePass other = pass_over(second, state, 8);
   second.gate->logits().mutable_grad() = at::tensor({-4e-7, -1e-7, -3e-7, 2e-7}, torch::kFloat64);
   again.follow(0, *other.record(second), state, 0);
-  again.move(state, 0.5);
+  again.decide(state, 0.5);
+  again.move(state);
   const torch::Tensor after = second.gate->logits();
   EXPECT_NEAR(after[0].item<double>(), 0.75, 1e-6);
   EXPECT_LT(after[1].item<double>(), -0.5);

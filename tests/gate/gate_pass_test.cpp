@@ -100,11 +100,11 @@ TEST(GatePass, DropoutDependsOnExampleStepAndPlaceOnly) {
 }
 
 TEST(GatePass, KeysOfDropoutTellSeedsStepsAndPlacesApart) {
-  const uint64_t key = GatePass(annealing, 3, 1, ids(0, 6)).dropout_key(1);
-  EXPECT_EQ(GatePass(annealing, 3, 1, ids(2, 4)).dropout_key(1), key);
-  EXPECT_NE(GatePass(annealing, 4, 1, ids(0, 6)).dropout_key(1), key);
-  EXPECT_NE(GatePass(annealing, 3, 2, ids(0, 6)).dropout_key(1), key);
-  EXPECT_NE(GatePass(annealing, 3, 1, ids(0, 6)).dropout_key(2), key);
+  const uint64_t key = GatePass(annealing, 3, 1, ids(0, 6)).dropout_key(1).value;
+  EXPECT_EQ(GatePass(annealing, 3, 1, ids(2, 4)).dropout_key(1).value, key);
+  EXPECT_NE(GatePass(annealing, 4, 1, ids(0, 6)).dropout_key(1).value, key);
+  EXPECT_NE(GatePass(annealing, 3, 2, ids(0, 6)).dropout_key(1).value, key);
+  EXPECT_NE(GatePass(annealing, 3, 1, ids(0, 6)).dropout_key(2).value, key);
 }
 
 }  // namespace

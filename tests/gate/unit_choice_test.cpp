@@ -51,6 +51,26 @@ TEST(UnitChoice, AlwaysOneUnitOfEachSite) {
   EXPECT_TRUE(at::equal(masks[1], flags({1, 0, 0, 0})));
 }
 
+// What two units need together is paid with the first of them: the second one is then cheap.
+TEST(UnitChoice, WhatIsSharedIsPaidOnce) {
+  auto shared = std::make_shared<SharedCosts>();
+  shared->own = {1, 1, 1, 4};
+  shared->parts = {6, 3};
+  shared->parts_of = {{0}, {0}, {0, 1}, {}};
+  EXPECT_EQ(shared->spread(), (std::vector<double>{3, 3, 6, 4}));
+  EXPECT_DOUBLE_EQ(shared->of({1, 1, 0, 0}), 8);
+  EXPECT_DOUBLE_EQ(shared->of({1, 1, 1, 1}), 16);
+  GateSite site = site_of(by_target(0.5), reals({1, 1, 1, 1}), reals(shared->spread()), {}, "units");
+  site.shared = shared;
+  EXPECT_DOUBLE_EQ(least_cost_share({&site}), 4.0 / 16);
+  const auto chosen = [&](const torch::Tensor& ranking, double share) {
+    return choose_units({&site}, {ranking}, {site.gate->cost()}, {share, 16, {}})[0];
+  };
+  EXPECT_TRUE(at::equal(chosen(reals({4, 3, 2, 1}), 0.5), flags({1, 1, 0, 0})));
+  EXPECT_TRUE(at::equal(chosen(reals({2, 1, 3, 4}), 0.5), flags({0, 0, 0, 1}))) << "the next would need 10 more, and the one after it 7";
+  EXPECT_TRUE(at::equal(chosen(reals({4, 3, 2, 1}), 1), flags({1, 1, 1, 1})));
+}
+
 TEST(TargetSpeedup, IsAShareOfWhatGatesCanSave) {
   GateOptions options;
   options.target_speedup = 1.5;
@@ -139,6 +159,31 @@ TEST(StaticRounds, UnitsAreClosedRoundByRoundAndStayClosed) {
   EXPECT_EQ(open, (std::vector<int64_t>{6, 4, 4, 2, 2, 2}));
   EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 0, 0, 0, 0})));
   EXPECT_FALSE(control.wants_probe(annealing));
+}
+
+TEST(StaticRounds, MagnitudesAreTakenAnewForEachRound) {
+  GateOptions options = by_target(0.25);
+  options.logits = LogitKind::fixed;
+  options.static_by = StaticBy::magnitude;
+  options.static_rounds = 3;
+  const GateSite site = site_of(options, reals({1, 1, 1, 1, 1, 1, 1, 1}));
+  GateControl control(options, {&site}, {.annealing_steps = 6});
+  const auto step = [&](const GateState& state, const torch::Tensor& r) {
+    GatePass pass(state, 0, 0, ids(0, 1));
+    HardConcrete(site.gate)->train();
+    pass.apply(site, r);
+    EXPECT_FALSE(control.wants_probe(state)) << "sizes need no gradient";
+    control.observe(pass);
+    return open_units(site).sum().item<int64_t>();
+  };
+  const torch::Tensor rising = at::arange(1, 9, torch::kFloat64).unsqueeze(0);
+  step(warming, rising);
+  control.start_annealing(annealing);
+  EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 1, 1, 1, 1})));
+  std::vector<int64_t> open;
+  for (int i = 0; i < 6; ++i) open.push_back(step(annealing, rising.flip(1)));  // now the first ones are large
+  EXPECT_EQ(open, (std::vector<int64_t>{6, 4, 4, 2, 2, 2}));
+  EXPECT_TRUE(at::equal(open_units(site), flags({0, 0, 1, 1, 0, 0, 0, 0})));
 }
 
 }  // namespace

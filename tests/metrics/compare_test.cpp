@@ -263,6 +263,75 @@ TEST(Compare, DISABLED_CoverageOfMeasures) {
   }
 }
 
+// Runs of two models with seeds of their own: on the same rows, or each on rows of its own. Runs of a model differ by noise in
+// their logits, `spread` large; those of the second model are `sharper` besides.
+struct SeveralRuns {
+  double sharper = 1, spread = 0.3;
+  int runs = 3;
+  bool same_rows = true;
+};
+
+std::vector<std::pair<Predictions, Predictions>> several_runs(const SeveralRuns& made, uint64_t seed) {
+  std::vector<std::pair<Predictions, Predictions>> out;
+  for (int r = 0; r < made.runs; ++r) {
+    const uint64_t rows = made.same_rows ? 0 : static_cast<uint64_t>(r);
+    const Predictions truth = calibrated_model(judged_rows, 2, 1.2, mix_key(seed, rows));
+    const auto model = [&](double sharper, uint64_t which) {
+      Predictions made_of = truth;
+      RandomStream noise(mix_key(seed, static_cast<uint64_t>(r), which), 91);
+      for (int64_t i = 0; i < judged_rows; ++i) {
+        const double p = truth.probabilities[2 * i + 1], logit = sharper * std::log(p / (1 - p)) + made.spread * noise.normal();
+        made_of.probabilities[2 * i + 1] = 1 / (1 + std::exp(-logit));
+        made_of.probabilities[2 * i] = 1 - made_of.probabilities[2 * i + 1];
+        made_of.rows[static_cast<size_t>(i)] = static_cast<int64_t>(rows) * judged_rows + i;
+      }
+      return made_of;
+    };
+    out.emplace_back(model(1, 0), model(made.sharper, 1));
+  }
+  return out;
+}
+
+Covered coverage_of_several(Measure measure, const SeveralRuns& made, int samples, int truth_samples) {
+  double truth = 0;
+  for (int k = 0; k < truth_samples; ++k) {
+    for (const auto& [good, worse] : several_runs(made, 1'000'000 + static_cast<uint64_t>(k)))
+      truth += (measure_of(worse, measure) - measure_of(good, measure)) / (truth_samples * made.runs);
+  }
+  Covered out;
+  for (int k = 0; k < samples; ++k) {
+    std::vector<RowDifferences> differences;
+    for (const auto& [good, worse] : several_runs(made, static_cast<uint64_t>(k)))
+      differences.push_back(row_differences(worse, good, measure));
+    const PairedDifference found = paired_bootstrap(differences, static_cast<uint64_t>(k), 600);
+    (truth < found.low ? out.above : truth > found.high ? out.below : out.within) += 1.0 / samples;
+  }
+  return out;
+}
+
+// 200 samples: three standard errors are 4.6 points.
+TEST(Compare, IntervalsOfEceCoverOverSeveralSeeds) {
+  for (const bool same_rows : {true, false}) {
+    for (const double sharper : {1.0, 1.6})
+      EXPECT_GE(coverage_of_several(Measure::ece, {sharper, 0.3, 3, same_rows}, 200, 500).within, 0.904) << same_rows << sharper;
+  }
+}
+
+// The table of docs/study.md: --gtest_also_run_disabled_tests --gtest_filter='Compare.*CoverageOverSeeds'
+TEST(Compare, DISABLED_CoverageOverSeeds) {
+  for (const bool same_rows : {true, false}) {
+    for (const double spread : {0.1, 0.3, 0.7}) {
+      for (const double sharper : {1.0, 1.3, 1.6}) {
+        std::printf("| %s | %.1f | %.1f |", same_rows ? "the same" : "its own", spread, sharper);
+        for (const Measure measure : {Measure::accuracy, Measure::auc, Measure::nll, Measure::ece})
+          std::printf(" %.1f |", 100 * coverage_of_several(measure, {sharper, spread, 3, same_rows}, 1000, 2000).within);
+        std::printf("\n");
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
 // The table of docs: --gtest_also_run_disabled_tests --gtest_filter='Compare.*CoverageTable'
 TEST(Compare, DISABLED_CoverageTable) {
   for (const int runs : {1, 2, 3, 5, 10}) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "l0gm/error.h"
 #include "metrics/scores.h"
 #include "study/made_products.h"
@@ -44,6 +46,8 @@ TEST_F(CrossvalTest, CellsAreFoldsOfEveryDeal) {
   EXPECT_NE(cells[1].key, cells[5].key);
   ASSERT_EQ(cells[0].steps.size(), 2U);
   EXPECT_EQ(cells[0].steps[1].name, "test");
+  const std::vector<std::string>& words = cells[5].steps[0].words;
+  EXPECT_NE(std::find(words.begin(), words.end(), "train.seed=5"), words.end()) << "every fold has a seed of its own";
 }
 
 TEST_F(CrossvalTest, FiguresAreOfTheHeldOutRows) {

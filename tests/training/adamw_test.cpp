@@ -59,6 +59,23 @@ class Reference {
   std::map<std::string, std::vector<int64_t>> shapes_;
 };
 
+TEST(AdamW, AFactorInMemoryIsTheSameFactor) {
+  std::vector<torch::Tensor> ends;
+  for (const bool in_memory : {false, true}) {
+    at::manual_seed(4);
+    torch::Tensor weight = at::randn({5}).requires_grad_(true), logit = at::randn({3}).requires_grad_(true);
+    AdamW optimiser({{0.01, 0.1, {{"weight", weight}}}, {0.02, 0, {{"logit", logit}}, /*constant=*/true}});
+    for (int step = 1; step <= 10; ++step) {
+      weight.mutable_grad() = at::randn({5});
+      logit.mutable_grad() = at::randn({3});
+      const double factor = 1.0 / step;
+      in_memory ? optimiser.step(at::scalar_tensor(factor, torch::kFloat64), 1.0) : optimiser.step(factor, 1.0);
+    }
+    ends.push_back(at::cat({weight.detach(), logit.detach()}));
+  }
+  EXPECT_LT(largest_difference(ends[0], ends[1]), 1e-6);
+}
+
 TEST(AdamW, StepsAsTorchDoes) {
   const nlohmann::json runs = Reference().json()["runs"];
   ASSERT_EQ(runs.size(), 3u);

@@ -67,6 +67,18 @@ TEST(Average, FollowsTheWeightsAndAYoungOneForgetsFaster) {
   EXPECT_NEAR(model->state().at(name).flatten()[0].item<double>() - expected, 0.125 * 9, 1e-3);
 }
 
+TEST(Average, AWeightInMemoryIsTheSameWeight) {
+  const auto one = small_model(0), other = small_model(0);
+  AveragedWeights plain(one, 0.9), live(other, 0.9);
+  for (int n = 0; n < 20; ++n) {
+    add_to_all(*one, 0.125);
+    add_to_all(*other, 0.125);
+    plain.update();
+    live.update(at::scalar_tensor(live.next_weight(), torch::kFloat64));
+  }
+  for (const auto& [name, tensor] : plain.state()) EXPECT_TRUE(at::allclose(tensor, live.state().at(name), 1e-5, 1e-6)) << name;
+}
+
 TEST(Average, GatesAreNotAveraged) {
   const auto model = small_model(0);
   AveragedWeights average(model, 0.9);

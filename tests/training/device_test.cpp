@@ -208,6 +208,31 @@ TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
   }
 }
 
+// Steps that are replayed, as they are, and stopped in between, end in the same bytes; without live numbers close by.
+TEST_F(OnDevice, ReplayedStepsAreThoseOfTheirKernels) {
+  const std::vector<std::vector<std::string>> kinds = {
+      {"gate.target_active=0.25"}, {"gate.lambda=0.01"}, {"gate.unit=none"}, {"gate.k=9"}, {"gate.unit=group", "gate.target_active=0.3"},
+      {"model.name=deepfm", "gate.target_active=0.3"}, {"model.members=4", "gate.target_active=0.3"}};
+  const Machine machine = prepare_machine("cuda", 1, true);
+  for (const auto& kind : kinds) {
+    const TemporaryFolder folder;
+    const auto end = [&](const std::string& name, bool capture, int64_t stop_at) {
+      std::vector<std::string> settings = kind;
+      settings.push_back(capture ? "train.capture=true" : "train.capture=false");
+      const Config config = testing_tools::tiny_config(settings);
+      Watcher watcher, again;
+      watcher.stop_at = stop_at;
+      if (!train(modalities(), config, folder.path() / name, false, machine, {&watcher}, watcher.stop))
+        train(modalities(), config, folder.path() / name, true, machine, {&again}, again.stop);
+      return testing_tools::result_of(folder.path() / name);
+    };
+    const auto whole = end("whole", true, -1), stopped = end("stopped", true, 17), plain = end("plain", false, -1);
+    EXPECT_EQ(testing_tools::differences(whole, stopped), std::vector<std::string>{}) << kind[0];
+    const auto loss = [](const auto& result) { return nlohmann::json::parse(result.at("summary"))["best_valid_nll"].template get<double>(); };
+    EXPECT_NEAR(loss(whole), loss(plain), 0.01) << kind[0];
+  }
+}
+
 TEST_F(OnDevice, DenseProductsOfOtherPrecisionsEndNearby) {
   const TemporaryFolder folder;
   const auto path = folder.write(

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,22 @@ torch::Tensor tensor_of(std::vector<T> values, at::IntArrayRef shape) {
 }
 
 }  // namespace
+
+bool TableBatch::take(const Batch& other) {
+  const auto* given = dynamic_cast<const TableBatch*>(&other);
+  if (given == nullptr || given == this) return given == this;
+  const auto all = [](const TableBatch& batch) {
+    return std::array{batch.codes, batch.slopes, batch.example_ids, batch.targets, batch.weights, batch.soft_targets};
+  };
+  const auto own = all(*this), theirs = all(*given);
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i].defined() != theirs[i].defined() || (own[i].defined() && own[i].sizes() != theirs[i].sizes())) return false;
+  }
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i].defined()) own[i].copy_(theirs[i]);
+  }
+  return true;
+}
 
 TableTensors::TableTensors(EncodedTable table, torch::Device device, torch::Dtype dtype) {
   const int64_t rows = table.rows();

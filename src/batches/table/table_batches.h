@@ -8,6 +8,7 @@ namespace l0gm {
 struct TableBatch : Batch {
   torch::Tensor codes;   // int64 [examples, code slots]
   torch::Tensor slopes;  // [examples, slope slots]
+  bool take(const Batch& other) override;
 };
 
 // An encoded table as tensors on a device, from which batches are made. On the CPU they take over the table's memory:

@@ -132,7 +132,7 @@ class DenseRows {
  public:
   DenseRows(const Work& work, TableNet<Matrix>& net) : net_(net), map_(work.to_accumulator.contiguous()) {
     if (!net.shared) return;
-    const BatchEnsembleHead::Layer& layer = work.probe.batch()->layers()[0];
+    const BatchEnsembleHead::Layer layer = work.probe.batch_layers().hidden[0];
     weight_ = layer.weight.contiguous();
     factors_ = layer.in_factors.contiguous();
   }

@@ -25,7 +25,8 @@ namespace {
 
 // The layers stay shared, with each member's vectors; what of the first is folded with the embedding tables is decided there.
 void fold_batch(const ModelProbe& probe, TableNet<Matrix>& net) {
-  const std::vector<BatchEnsembleHead::Layer>& layers = probe.batch()->layers();
+  const BatchEnsembleHead::Layers open = probe.batch_layers();
+  const std::vector<BatchEnsembleHead::Layer>& layers = open.hidden;
   net.shared = true;
   net.hidden = layers[0].weight.size(1);
   net.base = Matrix(1, net.wide_columns());
@@ -37,7 +38,7 @@ void fold_batch(const ModelProbe& probe, TableNet<Matrix>& net) {
     net.layers.push_back({layer.weight.size(0), layer.weight.size(1), matrix_of(layer.weight),
                           matrix_of(layer.bias.reshape({1, -1})), matrix_of(layer.in_factors), matrix_of(layer.out_factors)});
   }
-  net.output = matrix_of(probe.batch()->output().transpose(1, 2).reshape({net.logits(), -1}));
+  net.output = matrix_of(open.output.transpose(1, 2).reshape({net.logits(), -1}));
   net.output_bias = matrix_of(probe.sum().bias().reshape({1, -1}));
 }
 
@@ -45,32 +46,31 @@ void fold_batch(const ModelProbe& probe, TableNet<Matrix>& net) {
 
 void fold_deep(const ModelProbe& probe, TableNet<Matrix>& net) {
   if (probe.batch() != nullptr) return fold_batch(probe, net);
-  const DeepHead* deep = probe.deep();
-  if (deep != nullptr) net.hidden = deep->biases().empty() ? 0 : deep->weights()[0].size(2);
+  const DeepHead::Layers deep = probe.deep() != nullptr ? probe.deep_layers() : DeepHead::Layers{};
+  net.hidden = deep.biases.empty() ? 0 : deep.weights[0].size(2);
   net.base = Matrix(1, net.wide_columns());
   const torch::Tensor bias = probe.sum().bias().to(torch::kFloat64).flatten();
   for (int64_t o = 0; o < net.logits(); ++o) net.base.at(0, net.first_logit() + o) = bias[o].item<double>();
   if (net.hidden == 0) return;
-  const std::vector<torch::Tensor>& weights = deep->weights();
-  const torch::Tensor first_bias = deep->biases()[0].to(torch::kFloat64).flatten();  // [members * hidden]
+  const std::vector<torch::Tensor>& weights = deep.weights;
+  const torch::Tensor first_bias = deep.biases[0].to(torch::kFloat64).flatten();  // [members * hidden]
   for (int64_t i = 0; i < net.first_logit(); ++i) net.base.at(0, i) = first_bias[i].item<double>();
   for (size_t k = 1; k + 1 < weights.size(); ++k) {
     const int64_t in = weights[k].size(1), out = weights[k].size(2);
-    net.layers.push_back(
-        {in, out, matrix_of(weights[k].reshape({-1, out})), matrix_of(deep->biases()[k].reshape({1, -1})), {}, {}});
+    net.layers.push_back({in, out, matrix_of(weights[k].reshape({-1, out})), matrix_of(deep.biases[k].reshape({1, -1})), {}, {}});
   }
   net.output = matrix_of(weights.back().transpose(1, 2).reshape({net.logits(), -1}));
 }
 
 torch::Tensor accumulator_map(const ModelProbe& probe, const TableNet<Matrix>& net) {
   torch::Tensor map = at::zeros({probe.width(), net.wide_columns()}, torch::kFloat64);
-  if (const DeepHead* deep = probe.deep(); deep != nullptr) {
+  if (probe.deep() != nullptr) {
     const torch::Tensor first =
-        deep->weights()[0].transpose(0, 1).reshape({probe.width(), -1});  // [width, members * hidden, or logits]
+        probe.deep_layers().weights[0].transpose(0, 1).reshape({probe.width(), -1});  // [width, members * hidden, or logits]
     map.narrow(1, net.hidden > 0 ? 0 : net.first_logit(), first.size(1)).add_(first);
   }
-  if (const BatchEnsembleHead* batch = probe.batch(); batch != nullptr) {
-    const BatchEnsembleHead::Layer& layer = batch->layers()[0];
+  if (probe.batch() != nullptr) {
+    const BatchEnsembleHead::Layer layer = probe.batch_layers().hidden[0];
     const torch::Tensor by_member = layer.in_factors.t().unsqueeze(2) * layer.weight.unsqueeze(1) * layer.out_factors;
     map.narrow(1, 0, net.first_logit()).add_(by_member.reshape({probe.width(), -1}));
   }

@@ -26,13 +26,6 @@ std::vector<bool> used_fields(const ModelProbe& probe, const torch::Tensor& open
   return used;
 }
 
-// A statistic that a column's table can hold: what it says is a function of a code that picks the table's row.
-bool is_of_column(const Schema& schema, const Field& field) {
-  if (field.kind != FieldKind::statistic) return false;
-  const Statistic& statistic = schema.statistics[static_cast<size_t>(field.statistic)];
-  return !statistic.of_pair() && statistic.first.cut < 0;
-}
-
 // What stays: fields that are used or are keys of statistics that stay, columns of such fields and of cuts, statistics that are
 // used and that no column's table holds.
 struct Kept {
@@ -54,7 +47,7 @@ Kept kept_parts(const Schema& schema, const std::vector<bool>& used) {
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].kind != FieldKind::statistic || !used[f]) continue;
     const auto s = static_cast<size_t>(schema.fields[f].statistic);
-    const bool in_table = is_of_column(schema, schema.fields[f]);
+    const bool in_table = is_held_by_table(schema, schema.fields[f]);
     kept.fields[f] = !in_table;
     if (!in_table) kept.statistics[s] = true;
     for (const KeyPart& part : {schema.statistics[s].first, schema.statistics[s].second}) {
@@ -91,7 +84,7 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
   const Schema& before = probe.schema();
   NarrowSchema result;
   result.used = used_fields(probe, open_dimensions);
-  for (const Field& field : before.fields) result.statistic_of_column.push_back(is_of_column(before, field));
+  for (const Field& field : before.fields) result.statistic_of_column.push_back(is_held_by_table(before, field));
   const Kept kept = kept_parts(before, result.used);
   const std::vector<int64_t> column_now = numbers_of(kept.columns), field_now = numbers_of(kept.fields),
                              statistic_now = numbers_of(kept.statistics), cut_now = numbers_of(kept.cuts);

@@ -25,10 +25,8 @@ ModelProbe::ModelProbe(Model& model, const GateState& state, const Schema& schem
                        (pairs_ == nullptr && is(pairs_)) || (cin_ == nullptr && is(cin_));
     if (!known) throw std::logic_error("ModelProbe: a branch of an unknown kind");
   }
-  const auto sites = model.sites();
-  if (sites.empty()) return;
-  site_ = sites[0];
-  instance_ = site_->gate->has_instance_logits();
+  site_ = model.interface_site();
+  instance_ = site_ != nullptr && site_->gate->has_instance_logits();
 }
 
 TableBatch ModelProbe::batch_of(const CodedRows& rows) const {

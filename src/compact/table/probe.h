@@ -44,6 +44,8 @@ class ModelProbe {
   const TermSumHead* term_sum() const { return term_sum_; }
   const DeepHead* deep() const { return deep_; }
   const BatchEnsembleHead* batch() const { return batch_; }  // in place of a deep branch whose members are heads
+  DeepHead::Layers deep_layers() const { return deep_->open_layers(state_); }
+  BatchEnsembleHead::Layers batch_layers() const { return batch_->open_layers(state_); }
   const FmHead* pairs() const { return pairs_; }
   const CinHead* cin() const { return cin_; }
   int64_t members() const { return sum_->bias().size(0); }

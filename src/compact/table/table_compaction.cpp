@@ -152,7 +152,7 @@ nlohmann::json TableCompaction::about() {
                 {"dimensions", open.numel()},
                 {"open_dimensions", open.sum().item<int64_t>()},
                 {"parameters_dense", exact_.model->parameter_count()},
-                {"parameters_open", exact_.model->parameter_count(open)},
+                {"parameters_open", exact_.model->parameter_count(exact_.gate_state)},
                 {"closed_columns", folded_.closed_columns},
                 {"gate", describe_gate()}});
   if (!exact_.config.distill.from.empty()) about["distilled"] = true;

@@ -221,7 +221,8 @@ TableDataset load_as_split(const DataOptions& options, int64_t seed) {
   const bool made = entry.files.empty();
   const std::string_view label = entry.name == "adult" ? "income" : entry.name == "ctr-like" ? "click" : "label";
   refuse_unused_with_catalogue(options, made, label, "csv or tsv for your own table");
-  if (!made) return load_adult(options.dir, protocol, seed);
+  // Folds are dealt from one split, whatever seed each of them is trained with.
+  if (!made) return load_adult(options.dir, protocol, options.split.folds ? 0 : seed);
   const auto row_seed = static_cast<uint64_t>(options.split.seed);
   if (entry.name == "messy-table") return make_messy_table(options.rows, row_seed);
   if (entry.name == "ctr-like") return make_ctr_table(options.rows, row_seed);

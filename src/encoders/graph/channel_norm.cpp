@@ -9,6 +9,7 @@
 
 #include "encoders/graph/cuda/norm_rows.h"
 #include "gate/cuda/stream.h"
+#include "gate/saved_key.h"
 #endif
 
 namespace l0gm {
@@ -60,15 +61,16 @@ cuda::DeviceRowNorm device_norm(const torch::Tensor& x, const torch::Tensor& wei
 // Keeps its input and two numbers of each row; sign and mask are found again.
 struct NormRelu : torch::autograd::Function<NormRelu> {
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x, const torch::Tensor& weight,
-                               const torch::Tensor& bias, const std::optional<torch::Tensor>& given, int64_t key, double share) {
+                               const torch::Tensor& bias, const std::optional<torch::Tensor>& given, const SavedKey& key,
+                               double share) {
     const torch::Tensor ids = given.value_or(torch::Tensor());  // optional: an undefined tensor is refused as an input
     const torch::Tensor y = at::empty_like(x);
     const torch::Tensor mean = at::empty({x.size(0)}, x.options().requires_grad(false)), scale = at::empty_like(mean);
-    cuda::norm_rows(device_norm(x, weight, bias, {share, static_cast<uint64_t>(key), ids}), y.data_ptr<float>(),
+    cuda::norm_rows(device_norm(x, weight, bias, {share, key.key, ids}), y.data_ptr<float>(),
                     mean.data_ptr<float>(), scale.data_ptr<float>(), cuda::current_stream(x.device().index()));
     cuda::check_launch();
     context->save_for_backward({x, weight, bias, ids, mean, scale});
-    context->saved_data["key"] = key;
+    key.save(*context);
     context->saved_data["share"] = share;
     return y;
   }
@@ -77,8 +79,7 @@ struct NormRelu : torch::autograd::Function<NormRelu> {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &weight = saved[1], of_y = gradients[0].contiguous();
     const auto norm = device_norm(x, weight, saved[2],
-                                  {context->saved_data["share"].toDouble(),
-                                   static_cast<uint64_t>(context->saved_data["key"].toInt()), saved[3]});
+                                  {context->saved_data["share"].toDouble(), SavedKey::of(*context), saved[3]});
     const torch::Tensor of_x = context->needs_input_grad(0) ? at::empty_like(x) : torch::Tensor();
     const torch::Tensor of_both =
         x.size(0) == 0 ? at::zeros({2, x.size(1)}, x.options()) : at::empty({2, x.size(1)}, x.options());
@@ -100,7 +101,7 @@ torch::Tensor ChannelNorm::forward_relu(const torch::Tensor& x, const RowDropout
   if (kind_ == Norm::layer && floats && cuda::can_norm_rows(x.size(1))) {
     std::optional<torch::Tensor> ids;
     if (dropout.ids.defined()) ids = dropout.ids.to(x.device(), torch::kInt64).contiguous();
-    return NormRelu::apply(x.contiguous(), weight_, bias_, ids, static_cast<int64_t>(dropout.key), dropout.share);
+    return NormRelu::apply(x.contiguous(), weight_, bias_, ids, SavedKey{dropout.key}, dropout.share);
   }
 #endif
   const torch::Tensor y = forward(x).relu_();

@@ -3,13 +3,14 @@
 #include <torch/nn/module.h>
 
 #include "data/graph/options.h"
+#include "l0gm/noise_key.h"
 
 namespace l0gm {
 
 // Dropout by counter-based numbers (gate/counter_dropout.h): of the rows with these ids.
 struct RowDropout {
   double share = 0;
-  uint64_t key = 0;
+  NoiseKey key;
   torch::Tensor ids;  // int64; undefined: no dropout
 };
 

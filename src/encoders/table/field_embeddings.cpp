@@ -28,8 +28,8 @@ std::string value_name(const Field& field, int64_t code) {
 }  // namespace
 
 FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width,
-                                 StartDeviations start)
-    : schema_(schema), field_width_(width) {
+                                 StartDeviations start, Sources sources)
+    : schema_(schema), field_width_(width), sources_(sources) {
   statistics_ = static_cast<int64_t>(fields_of(schema, {FieldKind::statistic}).size());
   embedded_ = static_cast<int64_t>(schema.fields.size()) - statistics_;
   const auto add = [&]<class Part>(std::shared_ptr<Part>& part, const char* name, const std::vector<FieldKind>& kinds) {
@@ -50,22 +50,12 @@ FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCo
   if (!std::is_sorted(order.begin(), order.end()))
     field_order_ = register_buffer("field_order", at::tensor(order, torch::kInt64));
 
-  for (const Column& column : schema.columns) source_names_.push_back(column.name);
-  std::map<std::pair<int64_t, int64_t>, int64_t> pairs;  // the source of two columns, at whatever resolutions they are paired
-  for (const Field& field : schema.fields) {
-    const Statistic* statistic =
-        field.kind == FieldKind::statistic ? &schema.statistics[static_cast<size_t>(field.statistic)] : nullptr;
-    if (statistic == nullptr || !statistic->of_pair()) {
-      source_of_field_.push_back(field.column);
-      continue;
-    }
-    const int64_t second = schema.column_of(statistic->second);
-    const auto [found, is_new] = pairs.try_emplace({field.column, second}, std::ssize(source_names_));
-    if (is_new) {
-      source_names_.push_back(
-          fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)], source_names_[static_cast<size_t>(second)]));
-    }
-    source_of_field_.push_back(found->second);
+  if (sources_ == Sources::look_ups) {
+    LookUps look_ups = look_ups_of(schema);
+    source_names_ = std::move(look_ups.names);
+    source_of_field_ = std::move(look_ups.of_field);
+  } else {
+    find_columns_and_pairs();
   }
   int64_t rows = 0;
   std::vector<int64_t> slot, lookup;
@@ -81,6 +71,30 @@ FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCo
   fine_begin_tensor_ = register_buffer("fine_begin", at::tensor(fine_begin_, torch::kInt64));
   fine_slot_ = register_buffer("fine_slot", at::tensor(slot, torch::kInt64));
   fine_lookup_ = register_buffer("fine_lookup", at::tensor(lookup, torch::kInt64));
+}
+
+void FieldEmbeddings::find_columns_and_pairs() {
+  for (const Column& column : schema_.columns) source_names_.push_back(column.name);
+  std::map<std::pair<int64_t, int64_t>, int64_t> pairs;  // the source of two columns, at whatever resolutions they are paired
+  for (const Field& field : schema_.fields) {
+    const Statistic* statistic =
+        field.kind == FieldKind::statistic ? &schema_.statistics[static_cast<size_t>(field.statistic)] : nullptr;
+    if (statistic == nullptr || !statistic->of_pair()) {
+      source_of_field_.push_back(field.column);
+      continue;
+    }
+    const int64_t second = schema_.column_of(statistic->second);
+    const auto [found, is_new] = pairs.try_emplace({field.column, second}, std::ssize(source_names_));
+    if (is_new) {
+      source_names_.push_back(
+          fmt::format("{} x {}", source_names_[static_cast<size_t>(field.column)], source_names_[static_cast<size_t>(second)]));
+    }
+    source_of_field_.push_back(found->second);
+  }
+}
+
+void FieldEmbeddings::set_serving_costs(const ServedShape& shape, const ServingPrices& prices) {
+  serving_ = serving_costs(schema_, source_of_field_, std::ssize(source_names_), shape, prices);
 }
 
 torch::Tensor FieldEmbeddings::fields(const TableBatch& batch) const {
@@ -151,6 +165,17 @@ std::string FieldEmbeddings::dimension_name(int64_t d) const {
   return field.kind == FieldKind::statistic ? field.name : fmt::format("{}[{}]", field.name, d % field_width_);
 }
 
+// By source; reading a column and cutting its numbers is shared by those that need it.
+InterfaceUnits FieldEmbeddings::served_units(const torch::Tensor& index) const {
+  const bool pairs = source_names_.size() > schema_.columns.size();
+  return {at::tensor(serving_->units.spread(), torch::kFloat64).to(torch::kFloat32),
+          index,
+          [names = source_names_](int64_t unit) { return names[static_cast<size_t>(unit)]; },
+          sources_ == Sources::look_ups ? "look-ups" : pairs ? "columns and pairs" : "columns",
+          std::make_shared<const SharedCosts>(serving_->units),
+          serving_->besides};
+}
+
 InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
   std::vector<int64_t> field_index, source_index;
   for (int64_t d = 0; d < width(); ++d) {
@@ -158,6 +183,8 @@ InterfaceUnits FieldEmbeddings::units(UnitKind kind, Attach attach) const {
     source_index.push_back(source_of_field_[static_cast<size_t>(field_index.back())]);
   }
   const bool input = attach == Attach::input;
+  if (serving_ && !input && (kind == UnitKind::group || (kind == UnitKind::dimension && sources_ == Sources::look_ups)))
+    return served_units(at::tensor(source_index, torch::kInt64));
   // Names are made on demand, from a copy, as the encoder may have been destroyed by then.
   const auto self = std::make_shared<FieldEmbeddings>(*this);
   if (kind == UnitKind::dimension && !input)

@@ -314,7 +314,7 @@ torch::Tensor FusedLayers::forward(const torch::Tensor& x, const LayerPass& give
   pass->ids = given.token_ids;
   std::vector<torch::Tensor> learned;
   for (int64_t i = begin; i < end; ++i) {
-    const auto key = [&](DropoutPlace place) { return given.pass.dropout_key(dropout_place(place, i)); };
+    const auto key = [&](DropoutPlace place) { return given.pass.dropout_key(dropout_place(place, i)).value; };
     pass->keys.push_back(
         {key(DropoutPlace::attention), key(DropoutPlace::after_attention), key(DropoutPlace::after_feed_forward)});
     const TransformerLayer& layer = *layers_[static_cast<size_t>(i)];

@@ -48,7 +48,7 @@ bool fused_type(torch::Dtype type) { return type == torch::kFloat16 || type == t
 
 torch::Tensor cuda_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, const SequenceRows& queries,
                              const SequenceRows& keys, double scale, const AttentionDropout& dropout) {
-  if (dropout.share > 0) seed_fused_dropout(q.device(), dropout.pass->dropout_key(dropout.place));
+  if (dropout.share > 0) seed_fused_dropout(q.device(), dropout.pass->dropout_key(dropout.place).value);
   if (fused_type(q.scalar_type())) {
     return std::get<0>(at::_flash_attention_forward(q, k, v, queries.offsets, keys.offsets, queries.longest, keys.longest,
                                                     dropout.share, /*is_causal=*/false, /*return_debug_mask=*/false, scale));

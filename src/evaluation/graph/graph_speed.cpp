@@ -72,17 +72,9 @@ nlohmann::json measure_graph_training(Config config, const std::filesystem::path
                                       const SpeedOptions& options) {
   const GraphModality graph;
   if (!graph.reads(config.data)) throw UserError("bench graph times graphs; data.source is something else");
-  config.train.epochs = options.warmup + options.epochs;
-  config.train.evaluate_every = config.train.checkpoint_every = static_cast<double>(config.train.epochs);
-  TrainingClock clock(machine.device, options.warmup, options.epochs);
-  const std::atomic<bool> never = false;
   const TemporaryFolder folder{work};
-  train({&graph}, config, work, false, machine, {&clock}, never);
-  nlohmann::json result = {{"what", work.string()},
-                           {"peak_bytes_training", peak_bytes(machine)},
-                           {"epoch_seconds", clock.seconds_per_epoch()},
-                           {"epochs", options.epochs},
-                           {"steps_per_epoch", clock.steps_per_epoch()}};
+  nlohmann::json result = {{"what", work.string()}};
+  result.update(measure_training(graph, std::move(config), work, machine, options));
   result.update(measure_graph_inference(work, machine, options));
   return result;
 }

@@ -48,17 +48,8 @@ nlohmann::json measure_text_training(Config config, const std::filesystem::path&
                                      const SpeedOptions& options) {
   const TextModality text;
   if (!text.reads(config.data)) throw UserError("bench text times texts; data.source is something else");
-  config.train.epochs = options.warmup + options.epochs;
-  config.train.evaluate_every = config.train.checkpoint_every = static_cast<double>(config.train.epochs);
-  TrainingClock clock(machine.device, options.warmup, options.epochs);
-  const std::atomic<bool> never = false;
   const TemporaryFolder folder{work};
-  reset_peak(machine);
-  train({&text}, config, work, false, machine, {&clock}, never);
-  nlohmann::json result = {{"epoch_seconds", clock.seconds_per_epoch()},
-                           {"epochs", options.epochs},
-                           {"steps_per_epoch", clock.steps_per_epoch()},
-                           {"peak_bytes_training", peak_bytes(machine)}};
+  nlohmann::json result = measure_training(text, std::move(config), work, machine, options);
   result.update(measure_text_inference(work, machine, options));
   return result;
 }

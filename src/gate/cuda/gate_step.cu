@@ -49,8 +49,15 @@ __device__ __forceinline__ void put_four(const float4& v, float* to, int64_t at,
   }
 }
 
+// With the numbers of the present step, where these are in memory.
+__device__ __forceinline__ GateRows of_this_step(GateRows gate) {
+  if (gate.key.live != nullptr) gate.key.value = __ldg(reinterpret_cast<const unsigned long long*>(gate.key.live));
+  if (gate.live_tau != nullptr) gate.numbers.inverse_tau = static_cast<float>(1.0 / __ldg(gate.live_tau));
+  return gate;
+}
+
 __device__ __forceinline__ float4 gates_of(const GateRows& gate, int64_t row, int64_t quad, const float4& logits) {
-  const PhiloxWords words = philox_of_row(gate.key, static_cast<uint64_t>(__ldg(gate.ids + row)), static_cast<uint32_t>(quad));
+  const PhiloxWords words = philox_of_row(gate.key.value, static_cast<uint64_t>(__ldg(gate.ids + row)), static_cast<uint32_t>(quad));
   const GateNumbers& n = gate.numbers;
   return {gate_of(logits.x, uniform_of_bits(words.c0), n), gate_of(logits.y, uniform_of_bits(words.c1), n),
           gate_of(logits.z, uniform_of_bits(words.c2), n), gate_of(logits.w, uniform_of_bits(words.c3), n)};
@@ -77,7 +84,8 @@ __device__ __forceinline__ void for_rows(const GateRows& gate, int lanes, const 
 }
 
 template <bool whole, bool by_element>
-__global__ void __launch_bounds__(threads) forward_kernel(GateRows gate, int lanes, float* value, float* gates) {
+__global__ void __launch_bounds__(threads) forward_kernel(GateRows given, int lanes, float* value, float* gates) {
+  const GateRows gate = of_this_step(given);
   for_rows<whole, by_element>(gate, lanes, [&](int64_t at, int count, const float4& r, const float4& keep, const float4& z) {
     const float4 kept = times(z, keep);
     if (value) put_four<whole>(times(r, kept), value, at, count);
@@ -87,8 +95,9 @@ __global__ void __launch_bounds__(threads) forward_kernel(GateRows gate, int lan
 
 // A unit that top-k closes passes the gradient to its logit as if it were open, so that it can come back.
 template <bool whole, bool by_element>
-__global__ void __launch_bounds__(threads) backward_kernel(GateRows gate, int lanes, const float* of_value, const float* of_gates,
+__global__ void __launch_bounds__(threads) backward_kernel(GateRows given, int lanes, const float* of_value, const float* of_gates,
                                                            float* of_r, float* of_logits, float* partial) {
+  const GateRows gate = of_this_step(given);
   float4 sum{};
   for_rows<whole, by_element>(gate, lanes, [&](int64_t at, int count, const float4& r, const float4& keep, const float4& z) {
     const float4 dv = four<whole>(of_value, at, count, 0.0F), dg = four<whole>(of_gates, at, count, 0.0F);

@@ -9,7 +9,8 @@ constexpr int threads = 256;
 
 // Four neighbouring elements of a row at a time: one call of the generator gives four numbers.
 template <class Use>
-__global__ void for_each_number(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, Use use) {
+__global__ void for_each_number(NoiseKey of_step, const int64_t* ids, int64_t rows, int64_t width, Use use) {
+  const uint64_t key = of_step.live != nullptr ? *of_step.live : of_step.value;
   const int64_t blocks_per_row = (width + 3) / 4;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * blocks_per_row; i += step) {
@@ -36,7 +37,7 @@ struct Mask {
 };
 
 template <class Use>
-void launch(uint64_t key, const int64_t* ids, int64_t rows, int64_t width, Use use, cudaStream_t stream) {
+void launch(NoiseKey key, const int64_t* ids, int64_t rows, int64_t width, Use use, cudaStream_t stream) {
   const int64_t blocks = (rows * ((width + 3) / 4) + threads - 1) / threads;
   if (blocks == 0) return;
   for_each_number<<<static_cast<unsigned>(blocks < (1 << 20) ? blocks : (1 << 20)), threads, 0, stream>>>(key, ids, rows, width,
@@ -49,7 +50,7 @@ void fill_uniform(uint64_t key, const int64_t* ids, int64_t rows, int64_t width,
   launch(key, ids, rows, width, Store{out}, stream);
 }
 
-void mask_rows(const float* x, const int64_t* ids, int64_t rows, int64_t width, uint64_t key, float share, float scale,
+void mask_rows(const float* x, const int64_t* ids, int64_t rows, int64_t width, NoiseKey key, float share, float scale,
                float* out, cudaStream_t stream) {
   launch(key, ids, rows, width, Mask{x, out, share, scale}, stream);
 }

@@ -71,8 +71,14 @@ int64_t GraphTask::steps_per_epoch() const {
   return order_.steps();  // mlp: nodes in a fresh order every epoch
 }
 
+bool GraphTask::drops_edges() const {
+  return options_.drop_edge > 0 && graph_encoder(*model_).shape().kind != ConvolutionKind::linear;
+}
+
+bool GraphTask::has_fixed_shapes() const { return options_.sampler == SamplerKind::full && !drops_edges(); }
+
 std::shared_ptr<GraphBatch> GraphTask::full_batch(int64_t epoch) {
-  if (options_.drop_edge > 0 && graph_encoder(*model_).shape().kind != ConvolutionKind::linear) {
+  if (drops_edges()) {
     return thinned_batch(mix_key(seed_, drop_stream, static_cast<uint64_t>(epoch)));
   }
   return all_training_nodes();

@@ -22,11 +22,13 @@ class GraphTask : public Task {
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
   Predictions predict(Model& model, const GateState& state, Split split) override;
   int64_t class_count() const override { return static_cast<int64_t>(graph_.classes.size()); }
+  bool has_fixed_shapes() const override;  // the whole graph with all of its edges
 
   // Where graph.drop_edge is applied: on the device, or by the host, which is faster for the processor itself. The same edges.
   bool picks_edges_on_device = false;
 
  private:
+  bool drops_edges() const;
   std::shared_ptr<GraphBatch> full_batch(int64_t epoch);
   std::shared_ptr<GraphBatch> thinned_batch(uint64_t key);
   std::shared_ptr<GraphBatch> all_training_nodes();  // with their whole neighbourhoods

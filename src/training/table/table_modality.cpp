@@ -29,7 +29,7 @@ namespace l0gm {
 namespace {
 
 TableModelOptions options_of(const Config& config) {
-  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced};
+  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced, {}};
 }
 
 // Of the training rows, 1 on average, so that learning rate and price mean what they mean without.
@@ -94,9 +94,12 @@ std::vector<std::string> TableModality::models() const { return table_model_name
 
 void TableModality::settle(Config& config, const Record& record) const {
   const std::vector<int64_t>& class_rows = record.rows_of_classes();
-  const int64_t columns = std::ssize(dynamic_cast<const TableRecord&>(record).schema.columns);
+  const Schema& schema = dynamic_cast<const TableRecord&>(record).schema;
+  const int64_t columns = std::ssize(schema.columns);
+  const bool look_ups = config.gate.unit == UnitKind::dimension && config.gate.cost == UnitCost::serving;
+  const int64_t units = look_ups ? std::ssize(look_ups_of(schema).names) : columns;
   const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}), columns, std::ssize(class_rows),
-                         measures_units(config.gate, columns),
+                         measures_units(config.gate, units),
                          config.gate.unit == UnitKind::dimension && config.gate.attach == Attach::interface,
                          shares_layers(config.model)};
   const auto is_open = [&](std::string_view key) {
@@ -152,9 +155,18 @@ std::unique_ptr<Record> TableModality::read_record(const nlohmann::json& json) c
   return std::make_unique<TableRecord>(TableRecord::from_json(json));
 }
 
+// Prices are this version's; those of a run that is resumed stay what they were.
+void TableModality::measure(Record& record, const Dataset&, const Config& config, const Machine&, const Record* stored) const {
+  if (config.gate.unit == UnitKind::none || config.gate.cost != UnitCost::serving) return;
+  const auto* before = dynamic_cast<const TableRecord*>(stored);
+  dynamic_cast<TableRecord&>(record).prices = before != nullptr ? before->prices : ServingPrices();
+}
+
 std::shared_ptr<Model> TableModality::make_model(const Record& record, const Config& config, uint64_t seed) const {
   const auto& table = dynamic_cast<const TableRecord&>(record);
-  return make_table_model(table.schema, table.counts, options_of(config), config.gate, seed);
+  TableModelOptions options = options_of(config);
+  options.prices = table.prices.value_or(ServingPrices());
+  return make_table_model(table.schema, table.counts, options, config.gate, seed);
 }
 
 std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& dataset, const Record& record,

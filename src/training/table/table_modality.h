@@ -28,6 +28,8 @@ class TableModality : public Modality {
   std::shared_ptr<Dataset> load(const Config& config) const override;
   std::unique_ptr<Record> fit(Dataset& dataset, const Config& config) const override;
   std::unique_ptr<Record> read_record(const nlohmann::json& json) const override;
+  void measure(Record& record, const Dataset& dataset, const Config& config, const Machine& machine,
+               const Record* stored) const override;
   std::shared_ptr<Model> make_model(const Record& record, const Config& config, uint64_t seed) const override;
   std::unique_ptr<Task> make_task(const std::shared_ptr<Dataset>& dataset, const Record& record, std::shared_ptr<Model> model,
                                   const Config& config, const Machine& machine) const override;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_fields.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -12,9 +13,11 @@ nlohmann::json TableRecord::to_json() const {
   nlohmann::json counted = nlohmann::json::array();
   for (const FieldCounts& field : counts)
     counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
-  return {{"schema", schema.to_json()}, {"counts", counted},      {"dataset", dataset},     {"files", l0gm::to_json(files)},
+  nlohmann::json json = {{"schema", schema.to_json()}, {"counts", counted},      {"dataset", dataset},     {"files", l0gm::to_json(files)},
           {"planted", planted},         {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"training_rows", training_rows},
           {"teacher", teacher}};
+  if (prices) json["serving_prices"] = fields_to_json(*prices);
+  return json;
 }
 
 TableRecord TableRecord::from_json(const nlohmann::json& json) {
@@ -32,6 +35,7 @@ TableRecord TableRecord::from_json(const nlohmann::json& json) {
     record.bayes_nll = json.at("bayes_nll").get<double>();
     record.training_rows = json.at("training_rows").get<std::string>();
     record.teacher = json.at("teacher").get<std::string>();
+    if (json.contains("serving_prices")) record.prices = fields_from_json<ServingPrices>(json["serving_prices"]);
     if (record.counts.size() != record.schema.fields.size()) throw UserError("schema.json: counts and fields differ in number");
     for (size_t f = 0; f < record.counts.size(); ++f) {
       const auto rows = static_cast<size_t>(record.schema.fields[f].rows());

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/table/encoded.h"
+#include "encoders/table/serving_costs.h"
 #include "training/modality.h"
 
 namespace l0gm {
@@ -15,6 +17,7 @@ class TableRecord : public Record {
   Schema schema;
   std::vector<FieldCounts> counts;
   double bayes_auc = 0, bayes_nll = 0;
+  std::optional<ServingPrices> prices;  // gate.cost = serving: as they were when training began
 
   nlohmann::json to_json() const override;
   static TableRecord from_json(const nlohmann::json& json);

@@ -19,6 +19,7 @@ class TableTask : public Task {
   std::shared_ptr<Batch> training_batch(int64_t epoch, int64_t index) override;
   Predictions predict(Model& model, const GateState& state, Split split) override;
   Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t examples) override;
+  bool has_fixed_shapes() const override { return true; }
   int64_t class_count() const override { return static_cast<int64_t>(schema_.classes.size()); }
   const TableTensors& split(Split name) const { return splits_.at(name); }
 

@@ -47,6 +47,20 @@ TEST(TableTensors, TakesOverTheMemoryOfATableThatIsMovedIn) {
   EXPECT_TRUE(at::equal(wide.range(0, 6)->slopes, all->slopes.to(torch::kFloat64)));
 }
 
+TEST(TableBatch, TakesTheNumbersOfAnotherInItsOwnMemory) {
+  const TableTensors all(toy_rows(), torch::kCPU, torch::kFloat64);
+  const auto rows = [](std::vector<int64_t> which) { return at::tensor(which, torch::kInt64); };
+  const auto own = all.select(rows({0, 1})), other = all.select(rows({4, 2})), longer = all.select(rows({1, 2, 3}));
+  const void* memory = own->codes.data_ptr();
+  EXPECT_TRUE(own->take(*other));
+  EXPECT_EQ(own->codes.data_ptr(), memory);
+  EXPECT_TRUE(at::equal(own->codes, other->codes));
+  EXPECT_TRUE(at::equal(own->example_ids, other->example_ids));
+  EXPECT_FALSE(own->take(*longer));
+  EXPECT_TRUE(at::equal(own->codes, other->codes)) << "nothing was changed";
+  EXPECT_TRUE(own->take(*own));
+}
+
 TEST(TableTensors, SomeRowsAreATableOfTheirOwn) {
   const TableTensors all(toy_rows(), torch::kCPU, torch::kFloat64);
   const torch::Tensor rows = at::tensor(std::vector<int64_t>{4, 1}, torch::kInt64);

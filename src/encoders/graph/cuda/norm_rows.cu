@@ -26,7 +26,9 @@ __device__ __forceinline__ float4 plus(const float4& a, float b, const float4& c
 // What dropout multiplies four neighbouring channels by.
 __device__ __forceinline__ float4 mask_of(const DeviceRowNorm& s, int64_t row, int64_t channel) {
   if (s.share <= 0.0F) return {1, 1, 1, 1};
-  const PhiloxWords words = philox_of_row(s.key, static_cast<uint64_t>(__ldg(s.ids + row)), static_cast<uint32_t>(channel / 4));
+  const uint64_t key =
+      s.key.live != nullptr ? __ldg(reinterpret_cast<const unsigned long long*>(s.key.live)) : s.key.value;
+  const PhiloxWords words = philox_of_row(key, static_cast<uint64_t>(__ldg(s.ids + row)), static_cast<uint32_t>(channel / 4));
   const float kept = 1.0F / (1.0F - s.share);
   const auto factor = [&](uint32_t bits) { return uniform_of_bits(bits) >= s.share ? kept : 0.0F; };
   return {factor(words.c0), factor(words.c1), factor(words.c2), factor(words.c3)};

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "l0gm/noise_key.h"
+
 namespace l0gm::cuda {
 
 // y = dropout(relu(layer norm of each row of x, times weight plus bias)), in one pass.
@@ -15,7 +17,7 @@ struct DeviceRowNorm {
   const float* bias = nullptr;
   // Dropout as mask_rows (gate/cuda/noise.h): the numbers of (ids[row], channel); share 0: none.
   float share = 0;
-  uint64_t key = 0;
+  NoiseKey key;
   const int64_t* ids = nullptr;
 };
 
