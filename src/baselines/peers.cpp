@@ -72,7 +72,7 @@ const Peer& peer_named(const std::string& name) {
 }
 
 // peers/graph.py takes two modules from the programs that time peers.
-std::string PeerPrograms::identity() const {
+std::string PeerPrograms::identity(const Peer& peer) const {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(scripts)) {
@@ -80,7 +80,7 @@ std::string PeerPrograms::identity() const {
   }
   const fs::path shared = scripts.parent_path() / "bench" / "peers";
   for (const char* name : {"graph_file.py", "pyg_graph.py"}) {
-    if (fs::exists(shared / name)) files.push_back(shared / name);
+    if (peer.script == "graph.py" && fs::exists(shared / name)) files.push_back(shared / name);
   }
   std::vector<std::string> lines;
   for (const fs::path& file : files) lines.push_back(file.filename().string() + " " + sha256_file(file));

@@ -29,7 +29,8 @@ const Peer& peer_named(const std::string& name);  // UserError naming those ther
 // Where the programs and their python are.
 struct PeerPrograms {
   std::filesystem::path scripts, python;
-  std::string identity() const;  // of all that decides on what they compute: the bytes of the programs, versions of libraries
+  // Of all that decides on what a peer computes: the bytes of the programs, the versions of libraries.
+  std::string identity(const Peer& peer) const;
 };
 // `given`, $L0GM_PEERS, or the folder peers/ beside this program's or above it; none: no programs, or their environment was not
 // set up.

@@ -19,7 +19,7 @@ struct InterfaceUnits {
   torch::Tensor cost;   // [units]; groups: their dimensions
   torch::Tensor index;  // the unit of each dimension, [width]; undefined: one each, or fine
   std::function<std::string(int64_t)> unit_name;
-  std::string noun = "units";  // what a user calls them: "columns"
+  std::string noun = "units";                           // what a user calls them: "columns"
   std::shared_ptr<const SharedCosts> shared = nullptr;  // costs that they share; `cost` is then their spread()
   std::optional<double> cost_besides = std::nullopt;    // of a model whose units are all closed
 

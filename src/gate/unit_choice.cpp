@@ -12,14 +12,14 @@ namespace l0gm {
 
 namespace {
 
-constexpr double cost_tolerance = 1e-9;     // costs are sums of rounded shares
+constexpr double cost_tolerance = 1e-9;    // costs are sums of rounded shares
 constexpr double shared_tolerance = 1e-6;  // the same of shares that a gate keeps in single precision
 
 // The units of all sites, one site after the other, those that others are parts of before these.
 struct AllUnits {
   std::vector<double> rank, cost;
-  std::vector<size_t> begin;   // of each site; one more: the end
-  std::vector<int64_t> outer;  // the unit that each one is a part of; -1: none
+  std::vector<size_t> begin;               // of each site; one more: the end
+  std::vector<int64_t> outer;              // the unit that each one is a part of; -1: none
   std::vector<const SharedCosts*> shared;  // of each site; nullptr: its units share nothing
   size_t size() const { return rank.size(); }
   bool is_part(size_t unit) const { return outer[unit] >= 0; }

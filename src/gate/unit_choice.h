@@ -16,8 +16,9 @@ struct UnitBudget {
 
 // Opens units over all sites by falling rank (ties by order) while the sum of their costs stays within the budget; equal costs:
 // exactly round(share * units). The first of each site comes before all others: a site without an open unit would open one
-// beyond the budget. What units share (GateSite::shared) is paid with the first of them. A part of another unit (GateSite::outer) ranks no higher than the whole and is closed where that is; what it
-// would have cost is left to others. The result, like `ranking` and `cost`, has a tensor for each site: bool [units], on the CPU.
+// beyond the budget. What units share (GateSite::shared) is paid with the first of them. A part of another unit (GateSite::outer)
+// ranks no higher than the whole and is closed where that is; what it would have cost is left to others. The result, like
+// `ranking` and `cost`, has a tensor for each site: bool [units], on the CPU.
 std::vector<torch::Tensor> choose_units(const std::vector<const GateSite*>& sites, const std::vector<torch::Tensor>& ranking,
                                         const std::vector<torch::Tensor>& cost, const UnitBudget& budget);
 

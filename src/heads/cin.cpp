@@ -90,22 +90,36 @@ torch::Tensor CinHead::full_weights(size_t depth) const {
   return at::einsum("ihl,jhl->jih", {left, right});
 }
 
-torch::Tensor CinHead::pooled(const torch::Tensor& interface) const {
-  const torch::Tensor v = shape_.embeddings(interface);
-  const int64_t examples = v.size(0), width = shape_.width;
-  const torch::Tensor base = v.transpose(1, 2).reshape({examples * width, shape_.fields});  // a row per coordinate of an example
-  torch::Tensor previous = base;
+torch::Tensor CinHead::by_coordinate(const torch::Tensor& interface) const {
+  return shape_.embeddings(interface).transpose(1, 2).reshape({interface.size(0) * shape_.width, shape_.fields});
+}
+
+torch::Tensor CinHead::pooled_of(int64_t examples, const std::function<torch::Tensor(size_t)>& factor) const {
+  torch::Tensor previous = factor(0);
   std::vector<torch::Tensor> sums;
   for (size_t k = 0; k < maps_.size(); ++k) {
+    const torch::Tensor base = factor(k + 1);
     previous = rank_ == 0 ? cin_layer(previous, base, weights_[k])
                           : (at::mm(previous, left_[k]) * at::mm(base, right_[k])).view({-1, maps_[k], rank_}).sum(2);
-    sums.push_back(previous.view({examples, width, maps_[k]}).sum(1));
+    sums.push_back(previous.view({examples, shape_.width, maps_[k]}).sum(1));
   }
   return at::cat(sums, 1);
 }
 
+torch::Tensor CinHead::pooled(const torch::Tensor& interface) const {
+  const torch::Tensor base = by_coordinate(interface);
+  return pooled_of(interface.size(0), [&](size_t) { return base; });
+}
+
 torch::Tensor CinHead::forward(const torch::Tensor& interface, const Batch&, GatePass&) {
   return at::mm(pooled(interface), output_).view({-1, shape_.members, shape_.outputs});
+}
+
+torch::Tensor CinHead::forward_dropping(const torch::Tensor& interface, double share, const Batch&, GatePass& pass) {
+  const torch::Tensor maps = pooled_of(interface.size(0), [&](size_t k) {
+    return by_coordinate(pass.dropout(interface, share, factor_dropout_place + static_cast<int64_t>(k)));
+  });
+  return at::mm(maps, output_).view({-1, shape_.members, shape_.outputs});
 }
 
 int64_t CinHead::parameters_with(const torch::Tensor& kept) const {

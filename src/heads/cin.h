@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "heads/head.h"
@@ -20,6 +21,8 @@ class CinHead : public Head {
  public:
   CinHead(HeadShape shape, const std::vector<int64_t>& maps, int64_t rank);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
+  torch::Tensor forward_dropping(const torch::Tensor& interface, double share, const Batch& batch, GatePass& pass) override;
+  bool drops_factors() const override { return true; }
   int64_t parameters_with(const torch::Tensor& kept) const override;
   torch::Tensor pooled(const torch::Tensor& interface) const;  // [examples, all maps]
   const std::vector<int64_t>& maps() const { return maps_; }
@@ -27,6 +30,9 @@ class CinHead : public Head {
   const torch::Tensor& output() const { return output_; }
 
  private:
+  // factor(k): X^0 as the first factor (0), or as the second one of depth k.
+  torch::Tensor pooled_of(int64_t examples, const std::function<torch::Tensor(size_t)>& factor) const;
+  torch::Tensor by_coordinate(const torch::Tensor& interface) const;  // a row per coordinate of an example: [elements, fields]
   HeadShape shape_;
   std::vector<int64_t> maps_;
   int64_t rank_;

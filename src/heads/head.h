@@ -7,11 +7,20 @@
 
 namespace l0gm {
 
+// Places of dropout: heads count their layers from 1.
+inline constexpr int64_t interface_dropout_place = 0, factor_dropout_place = 1 << 16;
+
 // Reads the gated interface. Outputs are one logit per member for two classes, else one per class.
 class Head : public torch::nn::Module {
  public:
   // Logits [examples, members, outputs].
   virtual torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) = 0;
+  // The same in training, with a share of the interface's elements dropped. A head that multiplies the interface with itself
+  // (drops_factors) drops each factor by itself: a square of one dropped element would be too large by 1 / (1 - share).
+  virtual torch::Tensor forward_dropping(const torch::Tensor& interface, double share, const Batch& batch, GatePass& pass) {
+    return forward(pass.dropout(interface, share, interface_dropout_place), batch, pass);
+  }
+  virtual bool drops_factors() const { return false; }
   // The number of parameters when only the interface dimensions `kept` (bool [width], on the CPU) are left.
   virtual int64_t parameters_with(const torch::Tensor& kept) const = 0;
   virtual void settle() {}                            // as Encoder::settle

@@ -27,6 +27,24 @@ torch::Tensor SumHead::forward(const torch::Tensor& interface, const Batch& batc
   return logits;
 }
 
+torch::Tensor SumHead::forward_dropping(const torch::Tensor& interface, double share, const Batch& batch, GatePass& pass) {
+  if (!drops_factors()) return Head::forward_dropping(interface, share, batch, pass);
+  torch::Tensor logits = bias_.unsqueeze(0), dropped;
+  for (const auto& branch : branches_) {
+    if (branch->drops_factors()) {
+      logits = logits + branch->forward_dropping(interface, share, batch, pass);
+      continue;
+    }
+    if (!dropped.defined()) dropped = pass.dropout(interface, share, interface_dropout_place);
+    logits = logits + branch->forward(dropped, batch, pass);
+  }
+  return logits;
+}
+
+bool SumHead::drops_factors() const {
+  return std::any_of(branches_.begin(), branches_.end(), [](const auto& branch) { return branch->drops_factors(); });
+}
+
 int64_t SumHead::parameters_with(const torch::Tensor& kept) const {
   int64_t count = bias_.numel();
   for (const auto& branch : branches_) count += branch->parameters_with(kept);

@@ -13,6 +13,8 @@ class SumHead : public Head {
   SumHead(const std::vector<int64_t>& class_rows, int64_t members);
   void add(const std::string& name, std::shared_ptr<Head> branch);
   torch::Tensor forward(const torch::Tensor& interface, const Batch& batch, GatePass& pass) override;
+  torch::Tensor forward_dropping(const torch::Tensor& interface, double share, const Batch& batch, GatePass& pass) override;
+  bool drops_factors() const override;
   int64_t parameters_with(const torch::Tensor& kept) const override;
   void narrow(const torch::Tensor& kept, const torch::Tensor& values) override;
   std::vector<std::shared_ptr<GateSite>> make_sites(const GateOptions& gate) override;

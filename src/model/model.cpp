@@ -10,8 +10,6 @@
 namespace l0gm {
 
 namespace {
-constexpr int64_t interface_place = 0;  // of dropout; heads count from 1
-
 void require_structure(const GateOptions& gate, const Encoder& encoder) {
   const bool input_alone = gate.attach == Attach::input || gate.attach == EnumSet<Attach>{Attach::input, Attach::hidden};
   if (gate.attach.has(Attach::input) && !input_alone)
@@ -84,9 +82,8 @@ torch::Tensor Model::forward(const Batch& batch, GatePass& pass) {
 }
 
 torch::Tensor Model::forward_from(const torch::Tensor& encoded, const Batch& batch, GatePass& pass) {
-  torch::Tensor r = gated(encoded, batch, pass);
-  if (is_training()) r = pass.dropout(r, interface_dropout_, interface_place);
-  return head_->forward(r, batch, pass);
+  const torch::Tensor r = gated(encoded, batch, pass);
+  return is_training() ? head_->forward_dropping(r, interface_dropout_, batch, pass) : head_->forward(r, batch, pass);
 }
 
 bool Model::narrow(const GateState& state) {

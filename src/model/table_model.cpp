@@ -65,7 +65,8 @@ void require_priced_units(const GateOptions& gate) {
         "are then look-ups) or group (columns), not fine");
   }
   if (gate.attach != Attach::interface) {
-    throw UserError(fmt::format("gate.cost = serving prices the interface: leave out gate.attach; found {}", gate.attach.names()));
+    throw UserError(
+        fmt::format("gate.cost = serving prices the interface: leave out gate.attach; found {}", gate.attach.names()));
   }
   if (gate.logits == LogitKind::instance) {
     throw UserError(

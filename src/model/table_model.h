@@ -17,7 +17,7 @@ struct TableModelOptions {
   FmOptions fm;
   CinOptions cin;
   bool balanced = false;  // classes weigh the same in the loss: logits start at equal odds, else at the base rate
-  ServingPrices prices = {};  // gate.cost = serving
+  ServingPrices prices = fitted_prices();  // gate.cost = serving
 };
 
 std::vector<std::string> table_model_names();

@@ -18,7 +18,7 @@ StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vecto
   cell.steps.push_back(std::move(train));
   cell.steps.push_back({"train", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "valid"}});
   cell.key = key_of_text(fmt::format("{} {} {} {} {} {}", peer.method, join(peer.flags, " "), join(settings, " "), exported.key,
-                                     seed, programs.identity()));
+                                     seed, programs.identity(peer)));
   return cell;
 }
 

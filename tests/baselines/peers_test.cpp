@@ -33,14 +33,18 @@ TEST(Peers, AreWhatAllTheirProgramsSay) {
   folder.write("peers/train.py", "one");
   folder.write("peers/methods.py", "two");
   const PeerPrograms programs{folder.path() / "peers", ""};
-  const std::string before = programs.identity();
+  const Peer &trees = peer_named("xgboost"), &network = peer_named("pyg gcn");
+  const std::string before = programs.identity(trees), of_graphs = programs.identity(network);
   folder.write("peers/README.md", "a word more");
-  EXPECT_EQ(programs.identity(), before);
+  EXPECT_EQ(programs.identity(trees), before);
   folder.write("peers/methods.py", "three");
-  const std::string changed = programs.identity();
+  const std::string changed = programs.identity(trees);
   EXPECT_NE(changed, before);
+  folder.write("bench/peers/pyg_graph.py", "four");
+  EXPECT_EQ(programs.identity(trees), changed) << "what graphs need is no part of it";
+  EXPECT_NE(programs.identity(network), of_graphs);
   folder.write("peers/requirements.txt", "catboost==2");
-  EXPECT_NE(programs.identity(), changed);
+  EXPECT_NE(programs.identity(trees), changed);
 }
 
 }  // namespace

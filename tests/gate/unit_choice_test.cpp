@@ -67,7 +67,8 @@ TEST(UnitChoice, WhatIsSharedIsPaidOnce) {
     return choose_units({&site}, {ranking}, {site.gate->cost()}, {share, 16, {}})[0];
   };
   EXPECT_TRUE(at::equal(chosen(reals({4, 3, 2, 1}), 0.5), flags({1, 1, 0, 0})));
-  EXPECT_TRUE(at::equal(chosen(reals({2, 1, 3, 4}), 0.5), flags({0, 0, 0, 1}))) << "the next would need 10 more, and the one after it 7";
+  EXPECT_TRUE(at::equal(chosen(reals({2, 1, 3, 4}), 0.5), flags({0, 0, 0, 1})))
+      << "the next would need 10 more, and the one after it 7";
   EXPECT_TRUE(at::equal(chosen(reals({4, 3, 2, 1}), 1), flags({1, 1, 1, 1})));
 }
 

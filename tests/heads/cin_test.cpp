@@ -137,5 +137,25 @@ TEST(CinHead, MapsStartAboutAsLargeAsTheEmbeddings) {
   }
 }
 
+// Each factor is dropped by itself: squares and cubes are right on average, where one mask for all would make them too large by
+// 1 / .6 and 1 / .36.
+TEST(CinHead, DroppedFactorsLeaveTheMean) {
+  const HeadShape shape = shape_of(2, 2);
+  CinHead head(shape, {2, 2}, 0);
+  to_double(head);
+  constexpr int64_t examples = 40000;
+  const torch::Tensor one = at::tensor(std::vector<double>{1, -0.5, 0.5, 2}, torch::kFloat64).view({1, 4});
+  const torch::Tensor x = one.expand({examples, 4}).contiguous();
+  torch::NoGradGuard no_grad;
+  auto parameters = head.named_parameters();
+  for (const char* name : {"weight0", "weight1"}) parameters[name].fill_(0.5);
+  parameters["output"].fill_(1);
+  GatePass pass(GateState{}, 3, 5, at::arange(examples, torch::kInt64));
+  const double wanted = head.forward(x.narrow(0, 0, 1), Batch{}, pass).item<double>();
+  const torch::Tensor dropped = head.forward_dropping(x, 0.4, Batch{}, pass);
+  EXPECT_GT(dropped.std().item<double>(), 0.1 * wanted);
+  EXPECT_NEAR(dropped.mean().item<double>(), wanted, 5 * dropped.std().item<double>() / 200) << "within five standard errors";
+}
+
 }  // namespace
 }  // namespace l0gm

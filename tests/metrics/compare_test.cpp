@@ -309,26 +309,11 @@ Covered coverage_of_several(Measure measure, const SeveralRuns& made, int sample
   return out;
 }
 
-// 200 samples: three standard errors are 4.6 points.
+// 200 samples: three standard errors are 4.6 points. More of them: tests/reference/ece_over_seeds.py.
 TEST(Compare, IntervalsOfEceCoverOverSeveralSeeds) {
   for (const bool same_rows : {true, false}) {
     for (const double sharper : {1.0, 1.6})
       EXPECT_GE(coverage_of_several(Measure::ece, {sharper, 0.3, 3, same_rows}, 200, 500).within, 0.904) << same_rows << sharper;
-  }
-}
-
-// The table of docs/study.md: --gtest_also_run_disabled_tests --gtest_filter='Compare.*CoverageOverSeeds'
-TEST(Compare, DISABLED_CoverageOverSeeds) {
-  for (const bool same_rows : {true, false}) {
-    for (const double spread : {0.1, 0.3, 0.7}) {
-      for (const double sharper : {1.0, 1.3, 1.6}) {
-        std::printf("| %s | %.1f | %.1f |", same_rows ? "the same" : "its own", spread, sharper);
-        for (const Measure measure : {Measure::accuracy, Measure::auc, Measure::nll, Measure::ece})
-          std::printf(" %.1f |", 100 * coverage_of_several(measure, {sharper, spread, 3, same_rows}, 1000, 2000).within);
-        std::printf("\n");
-        std::fflush(stdout);
-      }
-    }
   }
 }
 

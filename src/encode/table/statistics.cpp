@@ -8,6 +8,11 @@
 
 namespace l0gm {
 
+namespace {
+constexpr int64_t few_numbers = 1 << 14;  // 64 KB: of a statistic whose values are kept for every possible key
+constexpr int64_t crowded = 4;            // possible keys for each that training rows have: a table of keys takes as much room
+}  // namespace
+
 KeyIndex::KeyIndex(int64_t expected) { grow_to(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(expected, 4)) * 2)); }
 
 void KeyIndex::grow_to(uint64_t slots) {
@@ -84,6 +89,7 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
                 {},
                 std::vector<float>((keys + 2) * width, 0.0F),
                 {},
+                {},
                 {}};
     table.seen_first.resize(static_cast<size_t>(schema.rows_of(statistic.first)), false);
     if (statistic.of_pair()) table.seen_second.resize(static_cast<size_t>(schema.rows_of(statistic.second)), false);
@@ -103,26 +109,40 @@ StatisticEncoder::StatisticEncoder(const Schema& schema) {
       table.values[keys * width + i] = standardised(field, formula.value(0, 0));
       table.slopes.push_back(slots[fields[s][i]]);
     }
+    table.fill_by_key();
     tables_.push_back(std::move(table));
   }
 }
 
-bool StatisticEncoder::Table::unseen_code(const int32_t* codes, const int32_t* cut_codes) const {
-  const auto seen = [&](const std::vector<bool>& codes_seen, int64_t place) {
-    const auto code = static_cast<size_t>(StatisticKey::code(place, codes, cut_codes));
-    return code < codes_seen.size() && codes_seen[code];
+size_t StatisticEncoder::Table::row_of(int64_t wanted) const {
+  if (const int32_t found = key_index.find(wanted); found >= 0) return static_cast<size_t>(found);
+  const auto seen = [](const std::vector<bool>& codes_seen, int64_t code) {
+    return static_cast<size_t>(code) < codes_seen.size() && codes_seen[static_cast<size_t>(code)];
   };
-  return !seen(seen_first, key.first) || (key.pair && !seen(seen_second, key.second));
+  const bool codes_seen =
+      seen(seen_first, wanted / key.second_rows) && (!key.pair || seen(seen_second, wanted % key.second_rows));
+  return static_cast<size_t>(key_index.size()) + (codes_seen ? 0 : 1);
+}
+
+// Where most keys that there could be are in training rows anyway, or there are few.
+void StatisticEncoder::Table::fill_by_key() {
+  const auto width = static_cast<int64_t>(slopes.size()), keys = std::ssize(seen_first) * key.second_rows;
+  if (width == 0 || keys > std::max(few_numbers / width, crowded * key_index.size())) return;
+  by_key.reserve(static_cast<size_t>(keys * width));
+  for (int64_t k = 0; k < keys; ++k) {
+    const auto row = values.begin() + static_cast<int64_t>(row_of(k)) * width;
+    by_key.insert(by_key.end(), row, row + width);
+  }
 }
 
 void StatisticEncoder::encode(const int32_t* codes, float* slopes, const int32_t* cut_codes) const {
   for (const Table& table : tables_) {
     if (cut_codes == nullptr && table.key.has_cuts()) continue;
-    const int32_t found = table.key_index.find(table.key.of(codes, cut_codes));
-    const auto row =
-        static_cast<size_t>(found >= 0 ? found : table.key_index.size() + (table.unseen_code(codes, cut_codes) ? 1 : 0));
+    const int64_t key = table.key.of(codes, cut_codes);
     const size_t width = table.slopes.size();
-    for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = table.values[row * width + i];
+    const float* row = table.by_key.empty() ? table.values.data() + table.row_of(key) * width
+                                            : table.by_key.data() + static_cast<size_t>(key) * width;
+    for (size_t i = 0; i < width; ++i) slopes[table.slopes[i]] = row[i];
   }
 }
 

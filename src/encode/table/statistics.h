@@ -84,7 +84,9 @@ class StatisticEncoder {
     std::vector<int64_t> slopes;                // where each field's value goes
     std::vector<float> values;                  // keys x fields, then a row for unseen keys and a row for unseen codes
     std::vector<bool> seen_first, seen_second;  // codes that training rows have; second: empty if there is no second field
-    bool unseen_code(const int32_t* codes, const int32_t* cut_codes) const;
+    std::vector<float> by_key;                  // few possible keys: the values of each, without a search; else empty
+    size_t row_of(int64_t key) const;           // of `values`
+    void fill_by_key();
   };
   std::vector<Table> tables_;
 };

@@ -171,7 +171,9 @@ InterfaceUnits FieldEmbeddings::served_units(const torch::Tensor& index) const {
   return {at::tensor(serving_->units.spread(), torch::kFloat64).to(torch::kFloat32),
           index,
           [names = source_names_](int64_t unit) { return names[static_cast<size_t>(unit)]; },
-          sources_ == Sources::look_ups ? "look-ups" : pairs ? "columns and pairs" : "columns",
+          sources_ == Sources::look_ups ? "look-ups"
+          : pairs                       ? "columns and pairs"
+                                        : "columns",
           std::make_shared<const SharedCosts>(serving_->units),
           serving_->besides};
 }

@@ -62,6 +62,19 @@ class Collector {
 
 }  // namespace
 
+ServingPrices fitted_prices() {
+  ServingPrices prices;
+  prices.row = 25;
+  prices.code = 2.5;
+  prices.number = 7;
+  prices.cut = 7;
+  prices.look_up = 8;
+  prices.add = 0.06;
+  prices.product = 0.025;
+  prices.pair = 0.05;
+  return prices;
+}
+
 bool is_held_by_table(const Schema& schema, const Field& field) {
   if (field.kind != FieldKind::statistic) return false;
   const Statistic& statistic = statistic_of(schema, field);
@@ -93,9 +106,8 @@ ServingCosts serving_costs(const Schema& schema, const std::vector<int64_t>& sou
                            const ServedShape& shape, const ServingPrices& prices) {
   Collector collector(schema, sources, prices);
   const double row = static_cast<double>(shape.sums) * prices.add;
-  const auto embedded = static_cast<double>(std::count_if(schema.fields.begin(), schema.fields.end(), [](const Field& field) {
-    return field.kind != FieldKind::statistic;
-  }));
+  const auto embedded = static_cast<double>(std::count_if(schema.fields.begin(), schema.fields.end(),
+                                                          [](const Field& field) { return field.kind != FieldKind::statistic; }));
   std::vector<bool> column_added(schema.columns.size(), false), looked_up(schema.statistics.size(), false);
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     const Field& field = schema.fields[f];

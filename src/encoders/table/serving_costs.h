@@ -11,18 +11,17 @@
 // the first layer, products of the layers behind it.
 namespace l0gm {
 
-// Nanoseconds of the runtime, one thread, rows of numbers, 1,024 at a time. bench/serving_prices.py fits them to measured times;
-// a run keeps those that it was started with.
+// Nanoseconds of the runtime, one thread, rows of numbers, 1,024 at a time. A run keeps those that it was started with.
 struct ServingPrices {
   using HasFields = void;
-  double row = 25;         // whatever the model is
-  double code = 2.5;       // a cell of a category: its code
-  double number = 7;       // a cell of a number: its bin, or which known value it is
-  double cut = 7;          // the same number once more, cut into a statistic's ranges
-  double look_up = 8;      // a statistic: its key, and its place in the table of keys
-  double add = 0.06;       // a number of a row that is added to the first layer
-  double product = 0.025;  // a multiplication and addition of the layers behind it
-  double pair = 0.05;      // the same in pairs of fields and in CIN
+  double row = 0;      // whatever the model is
+  double code = 0;     // a cell of a category: its code
+  double number = 0;   // a cell of a number: its bin, or which known value it is
+  double cut = 0;      // the same number once more, cut into a statistic's ranges
+  double look_up = 0;  // a statistic: its key, and its place in the table of keys
+  double add = 0;      // a number of a row that is added to the first layer
+  double product = 0;  // a multiplication and addition of the layers behind it
+  double pair = 0;     // the same in pairs of fields and in CIN
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -36,6 +35,9 @@ struct ServingPrices {
     v("pair", pair);
   }
 };
+
+// As bench/serving_prices.py fitted them to measured times.
+ServingPrices fitted_prices();
 
 // What of a model's shape decides how long a row takes.
 struct ServedShape {

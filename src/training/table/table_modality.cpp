@@ -29,7 +29,7 @@ namespace l0gm {
 namespace {
 
 TableModelOptions options_of(const Config& config) {
-  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced, {}};
+  return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced, fitted_prices()};
 }
 
 // Of the training rows, 1 on average, so that learning rate and price mean what they mean without.
@@ -159,13 +159,13 @@ std::unique_ptr<Record> TableModality::read_record(const nlohmann::json& json) c
 void TableModality::measure(Record& record, const Dataset&, const Config& config, const Machine&, const Record* stored) const {
   if (config.gate.unit == UnitKind::none || config.gate.cost != UnitCost::serving) return;
   const auto* before = dynamic_cast<const TableRecord*>(stored);
-  dynamic_cast<TableRecord&>(record).prices = before != nullptr ? before->prices : ServingPrices();
+  dynamic_cast<TableRecord&>(record).prices = before != nullptr ? before->prices : fitted_prices();
 }
 
 std::shared_ptr<Model> TableModality::make_model(const Record& record, const Config& config, uint64_t seed) const {
   const auto& table = dynamic_cast<const TableRecord&>(record);
   TableModelOptions options = options_of(config);
-  options.prices = table.prices.value_or(ServingPrices());
+  options.prices = table.prices.value_or(fitted_prices());
   return make_table_model(table.schema, table.counts, options, config.gate, seed);
 }
 

@@ -13,9 +13,11 @@ nlohmann::json TableRecord::to_json() const {
   nlohmann::json counted = nlohmann::json::array();
   for (const FieldCounts& field : counts)
     counted.push_back({{"count", field.count}, {"slope_sum", field.slope_sum}, {"slopes", field.slopes}});
-  nlohmann::json json = {{"schema", schema.to_json()}, {"counts", counted},      {"dataset", dataset},     {"files", l0gm::to_json(files)},
-          {"planted", planted},         {"bayes_auc", bayes_auc}, {"bayes_nll", bayes_nll}, {"training_rows", training_rows},
-          {"teacher", teacher}};
+  nlohmann::json json = {{"schema", schema.to_json()}, {"counts", counted},
+                         {"dataset", dataset},         {"files", l0gm::to_json(files)},
+                         {"planted", planted},         {"bayes_auc", bayes_auc},
+                         {"bayes_nll", bayes_nll},     {"training_rows", training_rows},
+                         {"teacher", teacher}};
   if (prices) json["serving_prices"] = fields_to_json(*prices);
   return json;
 }

@@ -37,7 +37,10 @@ class ServingGate : public testing::Test {
 };
 
 TEST_F(ServingGate, MeetsABudgetOfServingTime) {
-  for (const Settings& further : {Settings{}, {"gate.worth=gradient"}, {"gate.unit=group"}, {"model.name=deepfm"},
+  for (const Settings& further : {Settings{},
+                                  {"gate.worth=gradient"},
+                                  {"gate.unit=group"},
+                                  {"model.name=deepfm"},
                                   {"gate.logits=static", "gate.static_by=random"}}) {
     const TemporaryFolder folder;
     train(tiny_config(served(further)), folder.path() / "run");
@@ -81,13 +84,13 @@ TEST_F(ServingGate, ResumesWithThePricesThatItBeganWith) {
   EXPECT_EQ(differences(result_of(out("whole")), result_of(out("parts"))), Settings{});
 
   TableRecord stored, again;
-  stored.prices = ServingPrices();
+  stored.prices = fitted_prices();
   stored.prices->look_up = 77;
   const TableData nothing{TableDataset()};
   TableModality().measure(again, nothing, config, one_thread(), &stored);
   EXPECT_EQ(again.prices->look_up, 77);
   const TableRecord read = TableRecord::from_json(nlohmann::json::parse(read_file(out("whole") / "schema.json")));
-  EXPECT_EQ(read.prices->look_up, ServingPrices().look_up);
+  EXPECT_EQ(read.prices->look_up, fitted_prices().look_up);
 }
 
 TEST_F(ServingGate, OtherUnitsAreRefused) {
