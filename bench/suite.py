@@ -206,7 +206,7 @@ def report(results: dict[str, dict[str, list[dict]]], methods: list[str]) -> Non
     rows = []
     for name, by_method in results.items():
         losses = {method: mean(by_method[method], "test", "nll") for method in methods if by_method[method]}
-        least = min(losses.values())
+        least = min(losses.values(), default=0)
         for method in methods if len(losses) == len(methods) else []:  # a rank among fewer would be another
             ranks[method].append(1 + sum(other < losses[method] for other in losses.values()))
             ratios[method].append(losses[method] / least)

@@ -61,7 +61,7 @@ std::vector<Subject> subjects() {
        "table",
        "table",
        "[data]\nsource = 'planted-table'\nrows = 600\n[model]\nname = 'mlp'\nwidth = 4\nhidden = 16\ndepth = 1\n"
-       "[train]\nepochs = 6\nbatch = 64\n",
+       "members = 1\n[train]\nepochs = 6\nbatch = 64\n",
        "graph.norm=batch",
        "a graph",
        {},

@@ -16,9 +16,11 @@ CONFIG = """
 source = "planted-table"
 rows = 600
 [model]
+name = "deepfm"
 width = 4
 hidden = 16
 depth = 1
+members = 1
 [gate]
 target_active = 0.25
 [train]

@@ -24,7 +24,7 @@ inline Config tiny_config(const std::vector<std::string>& assignments = {}) {
   const auto path =
       folder.write("tiny.toml", std::string("[data]\nsource = 'planted-table'\n") + (own ? "" : "rows = 600\n") +
                                     "[model]\nname = 'mlp'\ninterface_dropout = 0.2\nwidth = 4\nhidden = 16\ndepth = 1\n"
-                                    "[train]\nepochs = 6\nbatch = 64\n");
+                                    "members = 1\n[train]\nepochs = 6\nbatch = 64\n");
   return read_config(path, assignments);
 }
 

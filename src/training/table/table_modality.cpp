@@ -109,7 +109,7 @@ void TableModality::settle(Config& config, const Record& record) const {
   std::vector<std::string> chosen;
   const int64_t named_epochs = is_open("train.epochs") ? 0 : config.train.epochs;
   for (const auto& [key, value] : table_settings(facts, config.train.quality, named_epochs)) {
-    if (!is_open(key)) continue;
+    if (!is_open(key) || (key == "model.name" && !is_open("fm.weighted"))) continue;  // who names it wants the branch that reads it
     options.set(fmt::format("{}={}", key, value));
     chosen.push_back(fmt::format("{} = {}", key, value));
   }

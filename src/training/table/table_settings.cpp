@@ -34,11 +34,9 @@ double learning_rate_for(int64_t columns) {
   return std::clamp(0.04 / static_cast<double>(std::max<int64_t>(columns, 1)), 0.0002, 0.002);
 }
 
-// A weight for every bin and class, and one for every pair of fields and class, is more than few rows can tell.
-const char* model_for(int64_t rows) { return rows < 4000 ? "mlp" : "deepfm"; }
-
-// Members cost training time, and each its own share of serving.
-int64_t members_for(int64_t rows) { return rows < 4000 ? 8 : 1; }
+// A weight for every bin and class, and one for every pair of fields and class, is more than so few rows can tell: the net
+// alone does better, and members, which take seconds here, level out what each of them learned by chance.
+constexpr int64_t rows_for_every_branch = 4000;
 
 }  // namespace
 
@@ -53,9 +51,9 @@ std::vector<TableSetting> table_settings(const TableFacts& facts, Quality qualit
                                         {"train.lr", fmt::format("{:.2g}", learning_rate_for(facts.columns))},
                                         {"model.dropout", few_rows ? "0.3" : "0.2"},
                                         {"model.interface_dropout", interface_dropout}};
-  if (!facts.measures_columns) {
-    settings.push_back({"model.name", model_for(facts.rows)});
-    if (facts.shares_layers) settings.push_back({"model.members", std::to_string(members_for(facts.rows))});
+  if (facts.rows < rows_for_every_branch && !facts.measures_columns) {
+    settings.push_back({"model.name", "mlp"});
+    if (facts.shares_layers) settings.push_back({"model.members", "8"});
   }
   // What columns tell together is learned late, and has to be known before the first one is closed.
   if (facts.measures_columns) settings.push_back({"schedule.anneal_until", "0.7"});
@@ -73,6 +71,8 @@ std::vector<std::string> describe_table_settings() {
       "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
       "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2`. With a gate on dimensions `0.2`; below 5,000 rows "
       "`0.4` |",
+      "| `model.name` | `mlp` below 4,000 training rows, unless columns are measured (`gate.worth`); else as above |",
+      "| `model.members` | `8` there, if the model has hidden layers that members share; else `1` |",
       "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |"};
 }
 

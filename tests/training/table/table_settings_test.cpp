@@ -17,8 +17,16 @@ std::map<std::string, double> settings_for(int64_t rows, Quality quality = Quali
                                            bool gated = false) {
   std::map<std::string, double> found;
   const TableFacts facts{.rows = rows, .columns = 10, .gates_dimensions = gated};
-  for (const auto& [key, value] : table_settings(facts, quality, epochs)) found[std::string(key)] = std::stod(value);
+  for (const auto& [key, value] : table_settings(facts, quality, epochs)) {
+    if (key != "model.name") found[std::string(key)] = std::stod(value);
+  }
   return found;
+}
+
+std::string text_setting(const TableFacts& facts, std::string_view wanted) {
+  for (const auto& [key, value] : table_settings(facts, Quality::good))
+    if (key == wanted) return value;
+  return "";
 }
 
 TEST(TableSettings, ShortTablesGetManySmallStepsLongOnesFewPasses) {
@@ -53,6 +61,15 @@ TEST(TableSettings, ManyColumnsTakeSmallerSteps) {
   EXPECT_EQ(rate(2000), 0.0002);
 }
 
+TEST(TableSettings, FewRowsTakeAPlainNetOfMembers) {
+  EXPECT_EQ(text_setting({.rows = 3999}, "model.name"), "mlp");
+  EXPECT_EQ(text_setting({.rows = 3999}, "model.members"), "8");
+  EXPECT_EQ(text_setting({.rows = 4000}, "model.name"), "");  // as everywhere
+  EXPECT_EQ(text_setting({.rows = 4000}, "model.members"), "");
+  EXPECT_EQ(text_setting({.rows = 500, .measures_columns = true}, "model.name"), "");
+  EXPECT_EQ(text_setting({.rows = 500, .shares_layers = false}, "model.members"), "");
+}
+
 TEST(TableSettings, QualityBuysPasses) {
   for (const int64_t rows : {300, 5000, 100'000, 10'000'000}) {
     EXPECT_LT(settings_for(rows, Quality::fast)["train.epochs"], settings_for(rows)["train.epochs"]) << rows;
@@ -85,6 +102,7 @@ TEST_F(SettledRun, WritesWhatFollowsFromTheTable) {
   EXPECT_EQ(config.model.dropout, expected.at("model.dropout"));
   EXPECT_EQ(config.model.interface_dropout, expected.at("model.interface_dropout"));
   EXPECT_EQ(config.train.quality, Quality::fast);
+  EXPECT_EQ(config.model.members, 8);
 }
 
 TEST_F(SettledRun, WhatIsNamedStays) {
@@ -96,6 +114,12 @@ TEST_F(SettledRun, WhatIsNamedStays) {
   EXPECT_EQ(config.train.patience, 0);
   EXPECT_EQ(config.model.dropout, 0);
   EXPECT_EQ(config.model.interface_dropout, 0.4);  // of a short table with a gate
+}
+
+TEST_F(SettledRun, ANamedModelWithoutHiddenLayersHasOneMember) {
+  train(read_config(config(""), {"train.epochs=2", "model.name=linear", "gate.unit=none"}), folder_.path() / "run");
+  EXPECT_EQ(stored().model.name, "linear");
+  EXPECT_EQ(stored().model.members, 1);
 }
 
 TEST_F(SettledRun, GoesOnAfterAStop) {
