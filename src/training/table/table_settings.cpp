@@ -34,9 +34,8 @@ double learning_rate_for(int64_t columns) {
   return std::clamp(0.04 / static_cast<double>(std::max<int64_t>(columns, 1)), 0.0002, 0.002);
 }
 
-// A weight for every bin and class, and one for every pair of fields and class, is more than so few rows can tell: the net
-// alone does better, and members, which take seconds here, level out what each of them learned by chance. With a gate, whose
-// dropout is larger, the net alone was far worse on tables with little noise.
+// With fewer rows the net does better without linear terms and pairs, and members, which take seconds here, level out what each
+// of them learned by chance. With a gate that was far worse on some tables.
 constexpr int64_t rows_for_every_branch = 4000;
 
 }  // namespace
