@@ -22,7 +22,7 @@ constexpr double rank_spread = 0.5;  // between the logits of the most and the l
 constexpr size_t tried_openings = 3, tried_closings = 8;
 constexpr int most_exchanges = 3;  // in one look
 constexpr double sure = 2;         // standard errors by which an exchange must lower the loss of examples that did not choose it
-constexpr double tolerance = 1e-9;
+constexpr double tolerance = 1e-9, shared_tolerance = 1e-6;  // the latter as a share, as hardening has it (unit_choice.cpp)
 
 // The logit at which a gate is open with this probability, at the search's temperature.
 double logit_of(double open_probability, const GateOptions& options) {
@@ -41,10 +41,13 @@ UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by
   }
   total_ = std::accumulate(cost_.begin(), cost_.end(), 0.0);
   const bool equal = std::all_of(cost_.begin(), cost_.end(), [&](double c) { return std::abs(c - cost_[0]) < tolerance; });
-  target_ = equal ? cost_[0] * std::max<double>(std::round(share * total_ / cost_[0]), static_cast<double>(sites_.size()))
+  const bool by_number = equal && !shares_costs_;
+  target_ = by_number ? cost_[0] * std::max<double>(std::round(share * total_ / cost_[0]), static_cast<double>(sites_.size()))
                   : share * total_;
   exchanges_.assign(cost_.size(), {});
 }
+
+double UnitSearch::slack() const { return shares_costs_ ? target_ * shared_tolerance : tolerance; }
 
 int64_t UnitSearch::measurements() const {
   const double units = static_cast<double>(cost_.size()), kept = units * target_ / total_;
@@ -147,7 +150,7 @@ void UnitSearch::close_least(Mask& open, const std::vector<Trial>& order, double
   int64_t closed = 0;
   for (const Trial& least : order) {
     const size_t unit = least.units[0];
-    if (closed == most || cost_of(open) <= allowed + tolerance) return;
+    if (closed == most || cost_of(open) <= allowed + slack()) return;
     if (!may_close(open, unit)) continue;
     open[unit] = 0;
     price_ = least.rise / least.cost;
@@ -175,7 +178,7 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
     size_t found = 0;
     for (size_t c = 0; c < candidates.size() && found < tried_openings; ++c) {
       const size_t to = candidates[c].units[0];
-      if (cost_with(from, to) > allowed + tolerance) continue;
+      if (cost_with(from, to) > allowed + slack()) continue;
       pairs.push_back({from, to});
       ++found;
     }
@@ -202,7 +205,7 @@ void UnitSearch::start() { set_logits(Mask(cost_.size(), 1), {}); }
 void UnitSearch::look(double progress, const UnitLosses& losses) {
   Mask open = open_units();
   const double allowed = allowed_cost(progress);
-  const auto too_much = [&] { return cost_of(open) > allowed + tolerance; };
+  const auto too_much = [&] { return cost_of(open) > allowed + slack(); };
   if (progress < close_until && !too_much()) return;
   std::vector<Trial> order = closing(open, losses);
   while (too_much() && !order.empty()) {
