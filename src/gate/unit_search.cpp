@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "gate/tensor_values.h"
+#include "gate/unit_choice.h"
 
 namespace l0gm {
 
@@ -22,7 +23,7 @@ constexpr double rank_spread = 0.5;  // between the logits of the most and the l
 constexpr size_t tried_openings = 3, tried_closings = 8;
 constexpr int most_exchanges = 3;  // in one look
 constexpr double sure = 2;         // standard errors by which an exchange must lower the loss of examples that did not choose it
-constexpr double tolerance = 1e-9, shared_tolerance = 1e-6;  // the latter as a share, as hardening has it (unit_choice.cpp)
+constexpr double tolerance = 1e-9;
 
 // The logit at which a gate is open with this probability, at the search's temperature.
 double logit_of(double open_probability, const GateOptions& options) {
@@ -47,7 +48,7 @@ UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by
   exchanges_.assign(cost_.size(), {});
 }
 
-double UnitSearch::slack() const { return shares_costs_ ? target_ * shared_tolerance : tolerance; }
+double UnitSearch::slack() const { return shares_costs_ ? target_ * shared_cost_tolerance : tolerance; }
 
 int64_t UnitSearch::measurements() const {
   const double units = static_cast<double>(cost_.size()), kept = units * target_ / total_;
