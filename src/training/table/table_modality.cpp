@@ -101,7 +101,7 @@ void TableModality::settle(Config& config, const Record& record) const {
   const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}), columns, std::ssize(class_rows),
                          measures_units(config.gate, units),
                          config.gate.unit == UnitKind::dimension && config.gate.attach == Attach::interface,
-                         shares_layers(config.model)};
+                         config.gate.unit == UnitKind::none, shares_layers(config.model)};
   const auto is_open = [&](std::string_view key) {
     return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
   };

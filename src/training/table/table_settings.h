@@ -13,6 +13,7 @@ struct TableFacts {
   int64_t rows = 0, columns = 0, classes = 2;
   bool measures_columns = false;  // a budget of columns, which are closed one by one (gate.worth)
   bool gates_dimensions = false;  // single units of the interface are closed, by a gate or a mask
+  bool dense = false;             // there is no gate
   bool shares_layers = true;      // the model that was named, if one was, has hidden layers that members can share
 };
 

@@ -62,12 +62,12 @@ TEST(TableSettings, ManyColumnsTakeSmallerSteps) {
 }
 
 TEST(TableSettings, FewRowsTakeAPlainNetOfMembers) {
-  EXPECT_EQ(text_setting({.rows = 3999}, "model.name"), "mlp");
-  EXPECT_EQ(text_setting({.rows = 3999}, "model.members"), "8");
-  EXPECT_EQ(text_setting({.rows = 4000}, "model.name"), "");  // as everywhere
-  EXPECT_EQ(text_setting({.rows = 4000}, "model.members"), "");
-  EXPECT_EQ(text_setting({.rows = 500, .measures_columns = true}, "model.name"), "");
-  EXPECT_EQ(text_setting({.rows = 500, .shares_layers = false}, "model.members"), "");
+  EXPECT_EQ(text_setting({.rows = 3999, .dense = true}, "model.name"), "mlp");
+  EXPECT_EQ(text_setting({.rows = 3999, .dense = true}, "model.members"), "8");
+  EXPECT_EQ(text_setting({.rows = 4000, .dense = true}, "model.name"), "");  // as everywhere
+  EXPECT_EQ(text_setting({.rows = 4000, .dense = true}, "model.members"), "");
+  EXPECT_EQ(text_setting({.rows = 500, .gates_dimensions = true}, "model.name"), "");
+  EXPECT_EQ(text_setting({.rows = 500, .dense = true, .shares_layers = false}, "model.members"), "");
 }
 
 TEST(TableSettings, QualityBuysPasses) {
@@ -102,7 +102,12 @@ TEST_F(SettledRun, WritesWhatFollowsFromTheTable) {
   EXPECT_EQ(config.model.dropout, expected.at("model.dropout"));
   EXPECT_EQ(config.model.interface_dropout, expected.at("model.interface_dropout"));
   EXPECT_EQ(config.train.quality, Quality::fast);
-  EXPECT_EQ(config.model.members, 8);
+  EXPECT_EQ(config.model.members, 1);  // with a gate
+}
+
+TEST_F(SettledRun, FewRowsWithoutAGateHaveMembers) {
+  train(read_config(config(""), {"train.epochs=2", "gate.unit=none"}), folder_.path() / "run");
+  EXPECT_EQ(stored().model.members, 8);
 }
 
 TEST_F(SettledRun, WhatIsNamedStays) {
