@@ -70,8 +70,8 @@ def measure(arguments: argparse.Namespace, made: list[dict]) -> dict[str, dict]:
     from latency_models import compile_loop, compile_trees, make_export, read_rows, train_peers
 
     export = make_export(arguments.l0gm, arguments.out)
-    train_peers(export, arguments.out)
-    compile_trees(arguments.out)
+    train_peers(export, arguments.out, ("lightgbm", "catboost", "catboost-exact"))
+    compile_trees(arguments.out, ("lightgbm",))
     compile_loop(arguments.out)
     rows = read_rows(export, arguments.out)
     measured = engines(rows, arguments, made)

@@ -46,8 +46,8 @@ def make_export(program: Path, out: Path) -> Path:
     return export
 
 
-def train_peers(export: Path, out: Path) -> None:
-    for name, (method, file, flags) in MODELS.items():
+def train_peers(export: Path, out: Path, names: tuple[str, ...] = tuple(MODELS)) -> None:
+    for name, (method, file, flags) in ((name, MODELS[name]) for name in names):
         if not (out / "peers" / name / file).exists():
             run(["nice", "-n", "10", sys.executable, ROOT / "peers" / "train.py", method, export, "--out", out / "peers" / name, "--seed", "0",
                  "--threads", "2", *flags])
@@ -94,14 +94,14 @@ def read_rows(export: Path, out: Path, table: str = "test") -> Rows:
                 np.column_stack([*texts, *exact]))
 
 
-def compile_trees(out: Path) -> None:
+def compile_trees(out: Path, names: tuple[str, ...] = ("xgboost", "lightgbm")) -> None:
     """tl2cgen's C code of the two models it can read, with gcc -O3; `quantise`: thresholds as whole numbers, tl2cgen's own option."""
     import tl2cgen
     import treelite
 
     readers = {"xgboost": lambda path: treelite.frontend.load_xgboost_model(path, format_choice="ubjson"),
                "lightgbm": treelite.frontend.load_lightgbm_model}
-    for name, read in readers.items():
+    for name, read in ((name, readers[name]) for name in names):
         for kind, quantise in (("plain", 0), ("quantised", 1)):
             folder, library = out / "compiled" / f"{name}-{kind}", out / "compiled" / f"{name}-{kind}.so"
             if library.exists():

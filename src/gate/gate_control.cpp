@@ -181,7 +181,10 @@ void GateControl::find_target() {
   const double least = least_cost_share(sites_), whole = *besides + total_cost_;
   if (options_.target_speedup) {
     target_share_ = (whole / *options_.target_speedup - *besides) / total_cost_;
-    if (const double each = 1 / static_cast<double>(units); least > each * static_cast<double>(sites_.size()) * (1 - 1e-6))
+    const auto shares = [](const GateSite* site) { return site->shared != nullptr; };
+    const bool sharing = std::any_of(sites_.begin(), sites_.end(), shares);
+    const double each = 1 / static_cast<double>(units);
+    if (!sharing && least > each * static_cast<double>(sites_.size()) * (1 - 1e-6))
       target_share_ = each * std::floor(target_share_ / each + 1e-9);  // all cost the same: rounded down, never less speed
     if (target_share_ >= least * (1 - 1e-9)) return;
     throw UserError(fmt::format(
@@ -253,7 +256,8 @@ torch::Tensor GateControl::penalty(const GatePass& pass) const {
   if (sites_.empty() || state.phase != Phase::anneal || options_.logits == LogitKind::fixed) return {};
   if (options_.control == ControlKind::lambda) {
     const torch::Tensor cost = pass.expected_cost();
-    return pass.live() != nullptr ? cost * pass.live()->at(StepNumber::price_in_loss) : cost * (*options_.lambda * state.ramp);
+    if (pass.live() != nullptr) return cost * pass.live()->at(StepNumber::price_in_loss).to(cost.scalar_type());
+    return cost * (*options_.lambda * state.ramp);
   }
   if (!price_is_in_loss()) return {};
   torch::Tensor paid;
@@ -272,10 +276,11 @@ void GateControl::observe(const GatePass& pass) {
   move(pass.state());
 }
 
-// Top-k and gates of examples follow the logits of each step; masks are ranked on the host.
+// Top-k and gates of examples follow the logits of each step; masks are ranked on the host, and their values may follow tau.
 bool GateControl::can_be_replayed(const GateState& state) const {
   if (sites_.empty() || state.phase == Phase::harden) return true;
-  if (options_.logits == LogitKind::fixed) return !ranks_now(state);
+  if (options_.logits == LogitKind::fixed)
+    return !ranks_now(state) && (state.phase != Phase::anneal || options_.test_rule != TestRule::median);
   return state.phase == Phase::warmup || (options_.logits == LogitKind::global && options_.control != ControlKind::top_k);
 }
 

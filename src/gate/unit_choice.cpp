@@ -13,7 +13,6 @@ namespace l0gm {
 namespace {
 
 constexpr double cost_tolerance = 1e-9;    // costs are sums of rounded shares
-constexpr double shared_tolerance = 1e-6;  // the same of shares that a gate keeps in single precision
 
 // The units of all sites, one site after the other, those that others are parts of before these.
 struct AllUnits {
@@ -128,7 +127,7 @@ std::vector<uint8_t> open_within(const AllUnits& units, const UnitBudget& budget
   const auto least = static_cast<int64_t>(units.begin.size()) - 1;
   int64_t count =
       by_count ? std::max(least, budget.k.value_or(static_cast<int64_t>(std::llround(budget.share * budget.total / first)))) : 0;
-  const double most = budget.share * budget.total * (1 + (payments.shares() ? shared_tolerance : cost_tolerance));
+  const double most = budget.share * budget.total * (1 + (payments.shares() ? shared_cost_tolerance : cost_tolerance));
   std::vector<uint8_t> open(units.size(), 0);
   for (const size_t unit : order) {
     if (units.is_part(unit) && open[static_cast<size_t>(units.outer[unit])] == 0) continue;

@@ -7,6 +7,9 @@
 
 namespace l0gm {
 
+// By which share a set of units may pass its budget where units share costs: a gate keeps their shares in single precision.
+inline constexpr double shared_cost_tolerance = 1e-6;
+
 // How much may stay open: a share of a total cost, or k units.
 struct UnitBudget {
   double share = 1, total = 0;

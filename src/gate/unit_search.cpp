@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "gate/tensor_values.h"
+#include "gate/unit_choice.h"
 
 namespace l0gm {
 
@@ -41,10 +42,13 @@ UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by
   }
   total_ = std::accumulate(cost_.begin(), cost_.end(), 0.0);
   const bool equal = std::all_of(cost_.begin(), cost_.end(), [&](double c) { return std::abs(c - cost_[0]) < tolerance; });
-  target_ = equal ? cost_[0] * std::max<double>(std::round(share * total_ / cost_[0]), static_cast<double>(sites_.size()))
+  const bool by_number = equal && !shares_costs_;
+  target_ = by_number ? cost_[0] * std::max<double>(std::round(share * total_ / cost_[0]), static_cast<double>(sites_.size()))
                   : share * total_;
   exchanges_.assign(cost_.size(), {});
 }
+
+double UnitSearch::slack() const { return shares_costs_ ? target_ * shared_cost_tolerance : tolerance; }
 
 int64_t UnitSearch::measurements() const {
   const double units = static_cast<double>(cost_.size()), kept = units * target_ / total_;
@@ -147,7 +151,7 @@ void UnitSearch::close_least(Mask& open, const std::vector<Trial>& order, double
   int64_t closed = 0;
   for (const Trial& least : order) {
     const size_t unit = least.units[0];
-    if (closed == most || cost_of(open) <= allowed + tolerance) return;
+    if (closed == most || cost_of(open) <= allowed + slack()) return;
     if (!may_close(open, unit)) continue;
     open[unit] = 0;
     price_ = least.rise / least.cost;
@@ -175,7 +179,7 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
     size_t found = 0;
     for (size_t c = 0; c < candidates.size() && found < tried_openings; ++c) {
       const size_t to = candidates[c].units[0];
-      if (cost_with(from, to) > allowed + tolerance) continue;
+      if (cost_with(from, to) > allowed + slack()) continue;
       pairs.push_back({from, to});
       ++found;
     }
@@ -202,7 +206,7 @@ void UnitSearch::start() { set_logits(Mask(cost_.size(), 1), {}); }
 void UnitSearch::look(double progress, const UnitLosses& losses) {
   Mask open = open_units();
   const double allowed = allowed_cost(progress);
-  const auto too_much = [&] { return cost_of(open) > allowed + tolerance; };
+  const auto too_much = [&] { return cost_of(open) > allowed + slack(); };
   if (progress < close_until && !too_much()) return;
   std::vector<Trial> order = closing(open, losses);
   while (too_much() && !order.empty()) {

@@ -33,6 +33,7 @@ class UnitSearch {
   void restore(const torch::Tensor& memory);
 
  private:
+  double slack() const;  // what a set of units may cost more than is allowed: rounding
   using Mask = std::vector<uint8_t>;  // over the units of all sites
   // What a change of some units does to the loss, and the standard error of that.
   struct Trial {

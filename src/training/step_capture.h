@@ -17,7 +17,7 @@ struct StepParts {
 };
 
 // Runs training steps on a GPU: the first ones of a kind as they are, the next is captured as two CUDA graphs, which all that
-// follow replay. A step is then two launches in place of hundreds. Results are the same, bit for bit.
+// follow replay. A step is then two launches in place of hundreds. A replay gives what the step as it is would have given, bit for bit.
 //   StepCapture capture;  const StepCapture::Stream stream(capture);  // while it lives, work goes to a stream of its own
 //   capture.run(phase, batch, {…});
 class StepCapture {

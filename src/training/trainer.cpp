@@ -161,6 +161,7 @@ void Trainer::look_at_units(const GateState& state) {
 // have not learned to do without what is closed now: which of both is the better start shows after some steps with these gates.
 bool Trainer::take_better_weights(const GateState& state, const std::atomic<bool>& stop) {
   if (state_.best_step_before < 0 || !std::filesystem::exists(folder_.before_hardening())) return true;
+  if (!pruning_.is_over()) return true;  // these weights will be pruned or rewound anyway
   double now = averaged_loss(state);
   if (now <= state_.best_nll_before) return true;
   const TensorMap kept = cloned(model_->state());
@@ -233,14 +234,14 @@ void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
     control_.follow(*last_pass_);
   };
   step.decide = [&] {
-    const double price = control_.price();
     control_.decide(state);
-    if (live == nullptr || control_.price() == price) return;
+    if (live == nullptr || state.phase != Phase::anneal) return;
     control_.set_numbers(state, *live);
     live->send();
   };
   step.update = [&] {
     control_.move(state, live);
+    pruning_.mask_gradients();
     const torch::Tensor norm = live != nullptr ? optimiser_.step(live->at(StepNumber::rate_factor), config_.train.clip)
                                                : optimiser_.step(rate_factor, config_.train.clip);
     pruning_.apply();

@@ -191,6 +191,14 @@ void WeightPruning::prune(double share) {
                        with_thousands(count)));
 }
 
+void WeightPruning::mask_gradients() {
+  if (masks_.empty()) return;
+  torch::NoGradGuard no_grad;
+  for (auto& [name, weight] : weights()) {
+    if (weight.grad().defined()) torch::Tensor(weight.grad()).mul_(masks_.at(name));
+  }
+}
+
 void WeightPruning::apply() {
   if (masks_.empty()) return;
   torch::NoGradGuard no_grad;

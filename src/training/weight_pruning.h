@@ -19,6 +19,7 @@ class WeightPruning {
                 const Schedule& schedule, int64_t steps, uint64_t seed);
 
   bool before_step(int64_t step);  // true: weights are others now
+  void mask_gradients();           // of pruned weights: they do not count for clipping, nor for the optimiser's means
   void apply();                    // pruned weights are 0 again
   bool finish();                   // prunes what is left to prune: training ends here; true as of before_step()
   // Whether weights may be kept as the best: none that will be pruned or rewound.

@@ -135,6 +135,9 @@ TEST(StepNumbers, WhatTheHostDecidesInAStepIsNotReplayed) {
   EXPECT_FALSE(replayable(instance, Phase::anneal));
   EXPECT_TRUE(replayable(instance, Phase::warmup));
   EXPECT_FALSE(replayable(mask, Phase::warmup));
+  const auto fading = [&](GateOptions& options) { mask(options), options.test_rule = TestRule::median; };
+  EXPECT_TRUE(replayable(mask, Phase::anneal));
+  EXPECT_FALSE(replayable(fading, Phase::anneal)) << "its values follow tau";
 }
 
 }  // namespace

@@ -212,7 +212,8 @@ TEST_F(OnDevice, ARunEndsWhereTheProcessorsEnds) {
 TEST_F(OnDevice, ReplayedStepsAreThoseOfTheirKernels) {
   const std::vector<std::vector<std::string>> kinds = {
       {"gate.target_active=0.25"}, {"gate.lambda=0.01"}, {"gate.unit=none"}, {"gate.k=9"}, {"gate.unit=group", "gate.target_active=0.3"},
-      {"model.name=deepfm", "gate.target_active=0.3"}, {"model.members=4", "gate.target_active=0.3"}};
+      {"model.name=deepfm", "gate.target_active=0.3"}, {"model.members=4", "gate.target_active=0.3"},
+      {"gate.logits=static", "gate.static_by=random", "gate.test_rule=median", "gate.k=9"}};
   const Machine machine = prepare_machine("cuda", 1, true);
   for (const auto& kind : kinds) {
     const TemporaryFolder folder;

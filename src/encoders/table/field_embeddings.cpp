@@ -168,13 +168,17 @@ std::string FieldEmbeddings::dimension_name(int64_t d) const {
 // By source; reading a column and cutting its numbers is shared by those that need it.
 InterfaceUnits FieldEmbeddings::served_units(const torch::Tensor& index) const {
   const bool pairs = source_names_.size() > schema_.columns.size();
+  std::vector<int64_t> users(serving_->units.parts.size(), 0);
+  for (const auto& parts : serving_->units.parts_of)
+    for (const int64_t part : parts) ++users[static_cast<size_t>(part)];
+  const bool shared = std::any_of(users.begin(), users.end(), [](int64_t count) { return count > 1; });
   return {at::tensor(serving_->units.spread(), torch::kFloat64).to(torch::kFloat32),
           index,
           [names = source_names_](int64_t unit) { return names[static_cast<size_t>(unit)]; },
           sources_ == Sources::look_ups ? "look-ups"
           : pairs                       ? "columns and pairs"
                                         : "columns",
-          std::make_shared<const SharedCosts>(serving_->units),
+          shared ? std::make_shared<const SharedCosts>(serving_->units) : nullptr,
           serving_->besides};
 }
 

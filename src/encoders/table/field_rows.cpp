@@ -116,7 +116,12 @@ NumericRows::NumericRows(const Schema& schema, const std::vector<FieldCounts>& c
   }
   starts_ = register_parameter("starts", start_at({numeric, width}, start.rows));
   missing_ = register_parameter("missing", start_at({numeric, width}, start.rows));
-  directions_ = register_parameter("directions", start_at({numeric, most_bins_, width}, start.directions));
+  torch::Tensor directions = start_at({numeric, most_bins_, width}, start.directions);
+  for (int64_t i = 0; i < numeric; ++i) {  // places of bins that a field does not have: nothing reads them
+    const int64_t bins = schema.fields[static_cast<size_t>(this->fields()[static_cast<size_t>(i)])].rows() - 1;
+    directions[i].slice(0, bins).zero_();
+  }
+  directions_ = register_parameter("directions", directions);
   slot_ = register_buffer("slot", slots_of(schema, this->fields()));
   offset_ = register_buffer("offset", integers(offset));
   share_ = register_buffer("share", reals(share).view({numeric, codes}));
