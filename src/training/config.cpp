@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/text.h"
@@ -90,10 +91,21 @@ OptionList options_of(Config& config) {
 
 namespace {
 
+// A table in the place of the configuration that names it.
+void refuse_data(const std::filesystem::path& path) {
+  constexpr std::array endings = {".csv", ".tsv", ".jsonl", ".gz", ".xz", ".zst", ".npz"};
+  if (std::find(endings.begin(), endings.end(), path.extension()) == endings.end()) return;
+  throw UserError(
+      fmt::format("{} is data; what is wanted here is a configuration that names it, a text file such as\n"
+                  "  [data]\n  source = \"csv\"\n  train = \"{}\"\n  label = \"the column to predict\"",
+                  path.string(), path.filename().string()));
+}
+
 Config read(const Modalities& modalities, const std::filesystem::path& path, const std::vector<std::string>& assignments,
             bool of_a_run) {
   Config config;
   OptionList options = options_of(config);
+  refuse_data(path);
   options.read_toml(path);
   if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);

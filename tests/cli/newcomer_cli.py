@@ -51,6 +51,10 @@ class Newcomer(CliCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         self.assertIn(f'train = "{self.path("project", "rows.csv")}"', self.read("run", "config.toml").decode())
 
+    def test_a_table_in_place_of_its_configuration(self):
+        table = self.table(rows())
+        self.refused("train", table, "-o", self.path("run"), says=["rows.csv is data", "[data]", 'train = "rows.csv"', "label"])
+
     def test_standard_input_and_output(self):
         self.table(rows())
         self.train("run")

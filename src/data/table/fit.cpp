@@ -184,7 +184,7 @@ void check_names(const std::vector<std::string>& names, const std::string& label
 void fit_classes(Schema& schema, const TextTable& table, int64_t label_column, const std::vector<int64_t>& rows,
                  bool classes_are_meant) {
   schema.classes = distinct_classes(table, label_column, schema.missing_marks, rows);
-  if (!classes_are_meant) refuse_quantity(schema.label, schema.classes);
+  if (!classes_are_meant) refuse_quantity(schema.label, schema.classes, std::ssize(rows));
   if (schema.classes.size() < 2) {
     throw UserError(
         fmt::format("the label '{}' has a single class in the training rows, '{}'; wanted two or more. "

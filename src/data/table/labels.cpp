@@ -36,14 +36,22 @@ std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_
   return classes;
 }
 
-void refuse_quantity(const std::string& label, const std::vector<std::string>& classes) {
+void refuse_quantity(const std::string& label, const std::vector<std::string>& classes, int64_t rows) {
   constexpr size_t most_numbers = 100, most_fractions = 20;
+  constexpr int64_t fewest_rows = 3;  // of a class on average, where classes are many
   if (classes.size() <= most_fractions) return;
-  bool whole = true;
+  bool whole = true, numbers = true;
   for (const std::string& name : classes) {
     const auto value = parse_double(name);
-    if (!value) return;
-    whole = whole && *value == std::floor(*value);
+    numbers = numbers && value;
+    whole = whole && value && *value == std::floor(*value);
+  }
+  if (!numbers) {
+    if (classes.size() <= most_numbers || rows >= fewest_rows * std::ssize(classes)) return;
+    throw UserError(fmt::format(
+        "the label '{}' has {} different values ('{}' to '{}') in {} training rows: dates, names or numbers of its rows rather than "
+        "classes. Name another column in data.label; if each value is a class, set data.types.{} = \"categorical\".",
+        label, with_thousands(std::ssize(classes)), classes.front(), classes.back(), with_thousands(rows), label));
   }
   if (whole && classes.size() <= most_numbers) return;
   throw UserError(fmt::format(

@@ -14,8 +14,9 @@ namespace l0gm {
 std::vector<std::string> distinct_classes(const TextTable& table, int64_t label_column,
                                           std::span<const std::string> missing_marks, std::span<const int64_t> rows);
 
-// UserError when the classes are the values of a quantity: more than 100 numbers, or more than 20 that are not all whole.
-void refuse_quantity(const std::string& label, const std::vector<std::string>& classes);
+// UserError when the classes are the values of a quantity: more than 100 numbers, or more than 20 that are not all whole; or when
+// they are more than 100 and have fewer than three rows each, as dates and names have.
+void refuse_quantity(const std::string& label, const std::vector<std::string>& classes, int64_t rows);
 
 // UserError when a label of these rows is missing or not among the classes of training. `part` ("validation", "test", "") is for
 // the message.

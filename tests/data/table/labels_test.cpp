@@ -59,5 +59,20 @@ TEST(FitSchema, AQuantityIsNoLabel) {
   EXPECT_EQ(fit(labelled(101, 1), given).classes.size(), 101U);
 }
 
+TEST(FitSchema, ManyValuesOfFewRowsAreNoClasses) {
+  const auto dated = [](int days, int rows) {
+    TextTable table({"x", "y"});
+    for (int i = 0; i < rows; ++i) table.add_row({std::to_string(i % 5), "day " + std::to_string(i % days)});
+    return table;
+  };
+  EXPECT_TRUE(contains(error_of([&] { fit(dated(200, 400)); }),
+                       {"the label 'y' has 200 different values", "400 training rows", "data.label", "categorical"}));
+  EXPECT_EQ(fit(dated(200, 600)).classes.size(), 200U);
+  EXPECT_EQ(fit(dated(100, 200)).classes.size(), 100U);
+  Given given;
+  given.types["y"] = "categorical";
+  EXPECT_EQ(fit(dated(200, 400), given).classes.size(), 200U);
+}
+
 }  // namespace
 }  // namespace l0gm
