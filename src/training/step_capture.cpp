@@ -17,24 +17,24 @@ namespace {
 constexpr int64_t steps_before_capture = 2;  // kernels choose their shapes, libraries allocate what they need
 
 // Captures what `work` queues. UserErrors and others leave the stream as it was.
-void capture_into(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool, const std::function<void()>& work) {
-  graph.capture_begin(pool);
+void capture_into(at::cuda::CUDAGraph& recorded, at::cuda::MempoolId_t pool, const std::function<void()>& work) {
+  recorded.capture_begin(pool);
   try {
     work();
   } catch (...) {
     try {
-      graph.capture_end();
+      recorded.capture_end();
     } catch (const c10::Error&) {  // it was given up by what went wrong
     }
     static_cast<void>(cudaGetLastError());
     throw;
   }
-  graph.capture_end();
+  recorded.capture_end();
 }
 
 }  // namespace
 
-struct StepCapture::Graphs {
+struct StepCapture::Recording {
   at::cuda::CUDAGraph gradients, update;
   std::shared_ptr<Batch> batch;  // whose memory they read
 };
@@ -57,25 +57,25 @@ StepCapture::Stream::~Stream() {
 }
 
 bool StepCapture::capture(const std::shared_ptr<Batch>& batch, const StepParts& parts) {
-  graphs_.reset();
-  auto graphs = std::make_unique<Graphs>();
-  graphs->batch = batch;
+  recording_.reset();
+  auto made = std::make_unique<Recording>();
+  made->batch = batch;
   const at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
   bool decided = false;
   try {
-    capture_into(graphs->gradients, pool, [&] { parts.gradients(*batch); });
-    graphs->gradients.replay();
+    capture_into(made->gradients, pool, [&] { parts.gradients(*batch); });
+    made->gradients.replay();
     parts.decide();
     decided = true;
-    capture_into(graphs->update, pool, parts.update);
-    graphs->update.replay();
+    capture_into(made->update, pool, parts.update);
+    made->update.replay();
   } catch (const c10::Error& error) {
     refused_ = true;
     log_info(fmt::format("steps are not replayed as CUDA graphs: {}", error.what_without_backtrace()));
     if (decided) parts.update();
     return decided;
   }
-  graphs_ = std::move(graphs);
+  recording_ = std::move(made);
   return true;
 }
 
@@ -83,26 +83,26 @@ void StepCapture::run(int64_t kind, bool replayable, const std::shared_ptr<Batch
   replays_ = false;
   if (!replayable || refused_) return run_as_it_is(*batch, parts);
   if (kind != kind_) {
-    graphs_.reset();
+    recording_.reset();
     kind_ = kind;
     seen_ = 0;
   }
-  if (graphs_ != nullptr && graphs_->batch->take(*batch)) {
-    graphs_->gradients.replay();
+  if (recording_ != nullptr && recording_->batch->take(*batch)) {
+    recording_->gradients.replay();
     parts.decide();
-    graphs_->update.replay();
+    recording_->update.replay();
     replays_ = true;
     return;
   }
   // The last batch of an epoch may be shorter: what is captured is the step of the longer ones.
-  const bool is_longer = graphs_ == nullptr || batch->targets.size(0) > graphs_->batch->targets.size(0);
+  const bool is_longer = recording_ == nullptr || batch->targets.size(0) > recording_->batch->targets.size(0);
   if (++seen_ > steps_before_capture && is_longer && capture(batch, parts)) return;
   run_as_it_is(*batch, parts);
 }
 
 #else
 
-struct StepCapture::Graphs {};
+struct StepCapture::Recording {};
 struct StepCapture::Stream::Guard {};
 
 bool StepCapture::is_possible() { return false; }

@@ -45,11 +45,11 @@ class StepCapture {
   };
 
  private:
-  struct Graphs;
+  struct Recording;
   void run_as_it_is(const Batch& batch, const StepParts& parts);
   bool capture(const std::shared_ptr<Batch>& batch, const StepParts& parts);
 
-  std::unique_ptr<Graphs> graphs_;  // none: nothing is captured
+  std::unique_ptr<Recording> recording_;  // none: nothing is captured
   int64_t kind_ = -1;
   int64_t seen_ = 0;  // steps of this kind
   bool refused_ = false, replays_ = false;
