@@ -22,7 +22,7 @@ struct Draw {
   torch::Tensor example_ids;  // int64, one per row of r
   // Of a step that is captured and replayed: where its key and temperature are, on the device. Else null and undefined.
   const uint64_t* live_key = nullptr;
-  torch::Tensor live_tau;  // float64, a scalar
+  torch::Tensor live_tau = {};  // float64, a scalar
 };
 
 // u in [2^-24, 1 - 2^-24], float32, [examples, width]: element (id, j) depends on the draw's numbers, id and j only.
