@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which columns: the gate's choice beside those of the selectors people use, each set judged by LightGBM and by our dense model on those columns alone.
 
-Usage: bench/columns.py [--tables adult,houses,messy,planted,varied] [--draws 10] [--first-draw 100] [--most-rows 20000] [--only NAME,...] [--sizes 2,4,6,8]
+Usage: bench/columns.py [--tables adult,houses,messy,planted,varied] [--folder DIR] [--draws 10] [--first-draw 100] [--most-rows 20000] [--only NAME,...] [--sizes 2,4,6,8]
                         [--seeds 3] [--quality good] [--judge-quality fast] [--judges lightgbm,dense] [--set key=value ...] [--label gate]
                         [--jobs 1] [--out runs/columns] [--l0gm build/release/l0gm] [--peers .venv-peers/bin/python]
 Prints for each judge a Markdown table of test NLL by table, size and selector (mean over seeds), in how many cells each selector is best or within
@@ -120,6 +120,7 @@ def agreement(sets: list[list[str]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default="adult,houses,messy,planted,varied")
+    parser.add_argument("--folder", type=Path, help="a folder of CSV files, each a table (see suite.py)")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first-draw", type=int, default=100)
     parser.add_argument("--most-rows", type=int, default=20_000, help="draws of more rows are left out")
