@@ -118,8 +118,9 @@ std::string measure_text(const ComparedResult& result, const std::string& measur
   const std::vector<double> figures = figures_of(result, measure);
   if (figures.empty()) return "-";
   const MeanInterval found = seed_interval(figures);
-  const bool whole = std::all_of(figures.begin(), figures.end(), [](double value) { return value == std::round(value); });
-  const int digits = measure == "seconds" || whole ? 1 : 4;
+  const bool counts = std::all_of(figures.begin(), figures.end(), [](double value) { return value == std::round(value); }) &&
+                      *std::max_element(figures.begin(), figures.end()) > 1;
+  const int digits = measure == "seconds" || counts ? 1 : 4;
   std::string text = figure_text(found.mean, digits);
   if (spread && figures.size() > 1) text += " ± " + figure_text(found.deviation, digits);
   if (name != "ece") return text;

@@ -40,6 +40,25 @@ TEST(CompareFigures, KnowWhichWayIsUp) {
   EXPECT_EQ(is_larger_better("parameters"), std::nullopt);
 }
 
+TEST(CompareFigures, AreFoundByTheirPath) {
+  ComparedResult result;
+  Evaluation& evaluation = result.judged.evaluations.emplace_back();
+  evaluation.summary = metrics_summary(noisy_model(0.5, 0), Calibrator{});
+  ConditionFigures weak, strong;
+  weak.auc = 0.8;
+  strong.auc = 0.6;
+  evaluation.robustness = robustness_report({{"noise-0.1", weak}, {"noise-0.2", strong}, {"missing-0.1", {}}});
+  evaluation.further["mrr"] = 0.5;
+  EXPECT_NEAR(figures_of(result, "conditions.noise*.auc").at(0), 0.7, 1e-12);
+  EXPECT_EQ(figures_of(result, "mrr"), std::vector<double>{0.5});
+  EXPECT_EQ(figures_of(result, "ece").at(0), evaluation.summary.raw.ece_binary.value);
+  EXPECT_EQ(figures_of(result, "confusion"), std::vector<double>{2});  // a list: how many
+  for (const char* name : {"conditions.noise*.nothing", "conditions.blur*.auc", "mrr.mrr", "valid.mrr", "class_names.0", "nothing"})
+    EXPECT_TRUE(figures_of(result, name).empty()) << name;
+  EXPECT_EQ(measure_text(result, "mrr", true), "0.5000");
+  EXPECT_EQ(measure_text(result, "nothing", false), "-");
+}
+
 class CompareTest : public ::testing::Test {
  protected:
   Comparison comparison(const std::string& plan, const CompareOptions& options = {}) {
