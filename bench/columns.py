@@ -20,7 +20,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from runs import PEERS, ROOT, Cell, Runs, table
+from program import PEERS, ROOT, Cell, Runs, table
 from suite import Task, config_of, export, rows_of, tasks_of
 
 CLOSE = 1.002  # times the best NLL of a cell: as good

@@ -12,7 +12,7 @@ import itertools
 import statistics
 from pathlib import Path
 
-from runs import ROOT, Cell, Runs, mean, table
+from program import ROOT, Cell, Runs, mean, table
 
 # A full graph has one step an epoch; planted-table has 6,000 / 300 = 20.
 TASKS = {

@@ -11,7 +11,7 @@ import json
 import statistics
 from pathlib import Path
 
-from runs import ROOT, Cell, Runs, mean, table
+from program import ROOT, Cell, Runs, mean, table
 
 DENSE = {"gate.unit": "none"}
 RECIPES = {

@@ -21,7 +21,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from runs import PEERS, ROOT, table
+from program import PEERS, ROOT, table
 
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 CALLS_AT_ONE = 64  # calls between two looks at the clock at batch 1: one alone is too short for it

@@ -19,7 +19,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from runs import PEERS, ROOT, assignments, table
+from program import PEERS, ROOT, assignments, table
 
 OURS = {"ours": {"gate.unit": "none"}, "gate": {"gate.target_active": 0.25}}
 LABELS = {"ours": "ours, dense", "gate": "ours, 25 % open"}

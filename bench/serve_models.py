@@ -4,7 +4,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from runs import ROOT, Cell, Runs, table
+from program import ROOT, Cell, Runs, table
 
 FAST, ADULT = (ROOT / "examples" / "adult" / name for name in ("fast.toml", "adult.toml"))
 # What can be made of a run: name in the tables, further words of `l0gm compact`.

@@ -15,7 +15,7 @@ import random
 import sys
 from pathlib import Path
 
-from runs import PEERS, ROOT, Cell, Runs, table
+from program import PEERS, ROOT, Cell, Runs, table
 
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 ADULT, FAST = (ROOT / "examples" / "adult" / name for name in ("adult.toml", "fast.toml"))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from runs import PEERS, ROOT, assignments, table
+from program import PEERS, ROOT, assignments, table
 
 PRICES = ["row", "code", "number", "cut", "look_up", "add", "product", "pair"]
 ROWS_OF_A_NUMBER = 1.5

@@ -28,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runs import PEERS, ROOT, Cell, Runs, mean, table
+from program import PEERS, ROOT, Cell, Runs, mean, table
 
 STUDENT_T = {2: 12.7, 3: 4.30, 4: 3.18, 5: 2.78}  # 97.5 %, by the number of seeds
 TREES = ("lightgbm", "catboost", "xgboost", "hist-gradient-boosting")

@@ -16,7 +16,7 @@ import statistics
 import time
 from pathlib import Path
 
-from runs import ROOT, Cell, Runs, table
+from program import ROOT, Cell, Runs, table
 
 EXAMPLES = ROOT / "examples" / "text"
 DENSE = {"gate.unit": "none"}

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from runs import ROOT, Cell, Runs, table
+from program import ROOT, Cell, Runs, table
 
 ALL = {"gate.attach": "heads+ffn+layers"}
 STATIC = {"gate.logits": "static"}

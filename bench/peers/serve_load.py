@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-from runs import PEERS, table  # noqa: E402
+from program import PEERS, table  # noqa: E402
 
 LUA = """
 local bodies = {}

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
-
 #include "base/files.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "base/toml_table.h"
 #include "l0gm/error.h"
 
 namespace l0gm {
@@ -71,15 +69,6 @@ void walk(const toml::table& table, const std::string& prefix, const IsOption& i
   }
 }
 
-toml::table parse(std::string_view text, const std::string& source) {
-  try {
-    return toml::parse(text, source);
-  } catch (const toml::parse_error& error) {
-    throw UserError(fmt::format("{} line {}, column {}: {}", source, error.source().begin.line, error.source().begin.column,
-                                error.description()));
-  }
-}
-
 // The option's path, if it is relative, seen from `folder`; or from the working folder, where only that has it.
 void make_absolute(Option& option, const fs::path& folder) {
   const fs::path given = std::get<std::string>(option.value());
@@ -97,7 +86,7 @@ void make_absolute(Option& option, const fs::path& folder) {
 }  // namespace
 
 void OptionList::read_toml_text(std::string_view text, const std::string& source) {
-  const toml::table table = parse(text, source);
+  const toml::table table = parse_toml(text, source);
   const auto is_option = [&](const std::string& key) {
     return std::any_of(options_.begin(), options_.end(), [&](const Option& option) {
       return option.key == key && std::holds_alternative<std::map<std::string, std::string>>(option.value());

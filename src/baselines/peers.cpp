@@ -40,13 +40,25 @@ SearchSpace space_of_catboost() {
             {"bootstrap_type=Bayesian", "bagging_temperature=1"}}}};
 }
 
+SearchSpace space_of_hist_gradient_boosting() {
+  return {axis_of("learning_rate", {"0.02", "0.05", "0.1"}), axis_of("max_leaf_nodes", {"15", "31", "63", "127"}),
+          axis_of("min_samples_leaf", {"5", "20", "100"}), axis_of("l2_regularization", {"0", "1", "10"})};
+}
+
 }  // namespace
 
 const std::vector<Peer>& table_peers() {
+  static const char* const sklearn = "hist-gradient-boosting";
   static const std::vector<Peer> peers = {{"xgboost", "xgboost", {}, space_of_xgboost()},
                                           {"lightgbm", "lightgbm", {}, space_of_lightgbm()},
                                           {"catboost", "catboost", {}, space_of_catboost()},
-                                          {"catboost with exact values", "catboost", {"--exact-values"}, space_of_catboost()}};
+                                          {"catboost with exact values", "catboost", {"--exact-values"}, space_of_catboost()},
+                                          {sklearn, sklearn, {}, space_of_hist_gradient_boosting()}};
+  return peers;
+}
+
+const std::vector<Peer>& table_networks() {
+  static const std::vector<Peer> peers = {{"realmlp", "realmlp", {}, {}}, {"tabm", "tabm", {}, {}}};
   return peers;
 }
 
@@ -62,7 +74,7 @@ const std::vector<Peer>& graph_peers() {
 
 const Peer& peer_named(const std::string& name) {
   std::vector<std::string> names;
-  for (const std::vector<Peer>* peers : {&table_peers(), &graph_peers()}) {
+  for (const std::vector<Peer>* peers : {&table_peers(), &table_networks(), &graph_peers()}) {
     for (const Peer& peer : *peers) {
       if (peer.name == name) return peer;
       names.push_back(peer.name);

@@ -16,12 +16,14 @@ struct Peer {
   std::vector<std::string> flags;  // of peers/train.py
   SearchSpace space;               // its own settings, for a search with the same budget as ours
   std::string script = "train.py";
-  std::string file;       // of an export, that it reads; "": the folder
+  std::string file = {};  // of an export, that it reads; "": the folder
   bool perturbed = true;  // whether it is judged on perturbed copies: they are exported as tables
 };
 
 // Boosted trees as they come, and CatBoost with exact values.
 const std::vector<Peer>& table_peers();
+// Networks for tables, with their authors' defaults: nothing of theirs is searched.
+const std::vector<Peer>& table_networks();
 // Networks of PyTorch Geometric.
 const std::vector<Peer>& graph_peers();
 const Peer& peer_named(const std::string& name);  // UserError naming those there are

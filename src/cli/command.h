@@ -40,6 +40,7 @@ void add_sweep(CLI::App& app, const Common& common);
 void add_crossval(CLI::App& app, const Common& common);
 void add_tune(CLI::App& app, const Common& common);
 void add_columns(CLI::App& app, const Common& common);
+void add_compare(CLI::App& app, const Common& common);
 void add_paper(CLI::App& app, const Common& common);
 void add_options(CLI::App& app, const Common& common);
 

@@ -94,6 +94,7 @@ int run(int argc, char** argv) {
   add_crossval(app, common);
   add_tune(app, common);
   add_columns(app, common);
+  add_compare(app, common);
   add_paper(app, common);
   add_options(app, common);
   app.parse_complete_callback([&] { set_log_level(common.quiet ? LogLevel::quiet : LogLevel::normal); });

@@ -56,9 +56,7 @@ class LineMaker {
     for (int64_t seed = 0; seed < options_.seeds; ++seed) {
       const StudyCell rows = runs_.rows({}, seed, peer.perturbed);  // whatever model of ours is beside it
       StudyCell cell = peer_cell(fmt::format("{}, seed {}", name, seed), peer, {}, rows, seed, *options_.programs);
-      cell.steps.push_back({"test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}});
-      if (peer.perturbed)
-        cell.steps.push_back({"perturbed", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test", "--perturb"}});
+      judge_peer_on_test_rows(cell, peer.perturbed);
       line.rows.push_back(rows);
       line.cells.push_back(cell);
     }

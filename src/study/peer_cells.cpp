@@ -22,4 +22,9 @@ StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vecto
   return cell;
 }
 
+void judge_peer_on_test_rows(StudyCell& cell, bool perturbed) {
+  cell.steps.push_back({"test", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test"}});
+  if (perturbed) cell.steps.push_back({"perturbed", {"{l0gm}", "--json", "eval", "{cell}/run", "--split", "test", "--perturb"}});
+}
+
 }  // namespace l0gm

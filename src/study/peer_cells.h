@@ -9,4 +9,7 @@ namespace l0gm {
 StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vector<std::string>& settings,
                     const StudyCell& exported, int64_t seed, const PeerPrograms& programs);
 
+// Judges its predictions of test rows as well: KEY/test.json; of perturbed copies, where these were exported: KEY/perturbed.json.
+void judge_peer_on_test_rows(StudyCell& cell, bool perturbed);
+
 }  // namespace l0gm

@@ -14,6 +14,7 @@ TEST(Peers, AreFoundByName) {
   for (const Peer& peer : table_peers())
     EXPECT_GE(points_of(peer.space), 100) << peer.name << ": a budget of a hundred shall not run out of points";
   EXPECT_EQ(peer_named("pyg sage").script, "graph.py");
+  EXPECT_EQ(peer_named("tabm").script, "train.py");
 }
 
 TEST(Peers, WantProgramsAndTheirPython) {

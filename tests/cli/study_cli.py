@@ -159,6 +159,66 @@ class Tune(StudyCase):
         self.refused("tune", self.config, "--out", self.path("x"), "--peer", "lightgmb", says=["Did you mean 'lightgbm'?"])
 
 
+class Compare(StudyCase):
+    PLAN = """
+title = "Made columns"
+seeds = 2
+reference = "dense"
+[[data]]
+name = "planted"
+config = "tiny.toml"
+[[data]]
+name = "absent"
+set = ["data.source=csv", "data.train=nowhere.csv", "data.label=y"]
+[[line]]
+name = "student"
+teacher = "dense"
+[[line]]
+name = "dense"
+set = ["gate.unit=none"]
+[[line]]
+name = "gate"
+choose = { "model.interface_dropout" = [0.1, 0.4] }
+[[line]]
+name = "refused"
+set = ["gate.unti=none"]
+"""
+
+    def test_lines_choices_teachers_and_what_is_missing(self):
+        words = ("compare", self.write("plan.toml", self.PLAN), "--out", self.path("study"), *SHORT, "--json")
+        out, error = self.run_program(*words)
+        result = json.loads(out)
+        self.assertEqual(json.loads(self.read("study", "compare.json")), result)
+        planted, absent = result["data"]
+        self.assertIn("nowhere.csv does not exist", absent["missing"])
+        student, dense, gate, refused = planted["lines"]
+        self.assertIn("Did you mean 'gate.unit'?", refused["missing"])
+        self.assertIn("Did you mean 'gate.unit'?", error)
+        self.assertEqual([line["runs"] for line in (student, dense, gate)], [2, 2, 2])
+        self.assertIn(gate["chosen"], ("model.interface_dropout=0.1", "model.interface_dropout=0.4"))
+        self.assertTrue(gate["nll_difference"]["low"] <= gate["nll_difference"]["mean"] <= gate["nll_difference"]["high"])
+        config = self.read("study", "cells", student["cells"][1], "run", "config.toml").decode()
+        self.assertIn(dense["cells"][1], config)
+        self.assertEqual(len(self.cells("study")), 8)
+        self.assertEqual(glob.glob(self.path("study", "cells", "*", "run", "predictions", "test.csv")), [])  # nobody asked
+        # What is there is not run again; test rows are judged where that is asked for.
+        before = self.products("study")
+        self.assertEqual(self.run_program(*words)[0], out)
+        self.assertEqual(self.products("study"), before)
+        self.assertEqual(json.loads(self.run_program(*words, "--print-only")[0])["data"][0], planted)
+        self.run_program(*words, "--test")
+        after = self.products("study")
+        self.assertEqual({name: after[name] for name in before}, before)
+        self.assertIn(b"Test rows, mean over 2 seeds", self.read("study", "compare.md"))
+        self.assertIn(b"| student", self.read("study", "compare.md"))
+
+    def test_refusals(self):
+        plan = self.write("plan.toml", self.PLAN.replace("reference =", "referenz ="))
+        self.refused("compare", plan, "--out", self.path("x"), says=[plan, "'referenz'", "Did you mean 'reference'?"])
+        self.refused("compare", self.path("none.toml"), "--out", self.path("x"), says=["none.toml"])
+        self.assertFalse(os.path.exists(self.path("x", "cells")))
+
+
 class Paper(StudyCase):
     def test_quick_tables_of_made_clicks(self):
         words = ("paper", "f2", "--data", "clicks", "--out", self.path("study"), "--seeds", "1", "--quick", "--set", "data.rows=2000", "--set",

@@ -168,7 +168,7 @@ TEST_F(EngineTest, WaitsForALockOfAWorkerThatIsAboutToEnd) {
 TEST_F(EngineTest, StopsWhenAsked) {
   const StudyCell cell{"long",
                        "key-l",
-                       {{"made", {"/bin/sh", "-c", "trap 'echo saved >&2; exit 143' TERM; sleep 1000 & wait"}}},
+                       {{"made", {"/bin/sh", "-c", "trap 'kill -9 $!; echo saved >&2; exit 143' TERM; sleep 1000 & wait"}}},
                        {}};
   std::thread ask([&] {
     const auto log = study_.cell("key-l") / "log.txt";

@@ -29,9 +29,8 @@ class Cell:
 
 
 class Runs:
-    def __init__(self, program: Path, out: Path, jobs: int = 1, device: str = "cpu", perturb: bool = False,
-                 peers: Path = PEERS) -> None:
-        self.program, self.out, self.jobs, self.device, self.perturb, self.peers = program, out, jobs, device, perturb, peers
+    def __init__(self, program: Path, out: Path, jobs: int = 1, device: str = "cpu", peers: Path = PEERS) -> None:
+        self.program, self.out, self.jobs, self.device, self.peers = program, out, jobs, device, peers
 
     def l0gm(self, *words: str) -> dict:
         done = subprocess.run([str(self.program), "--quiet", "--json", *words], capture_output=True, text=True, check=False)
@@ -52,21 +51,21 @@ class Runs:
             shutil.rmtree(folder, ignore_errors=True)
             threads = ["--threads", "1", "--device", self.device]
             valid = self.l0gm("train", str(cell.config), "--out", str(folder), "--seed", str(seed), *threads, *assignments(options))
-            test = self.l0gm("eval", str(folder), *threads, *(["--perturb"] if self.perturb else [])) if judge else None
+            test = self.l0gm("eval", str(folder), *threads) if judge else None
             summary = json.loads((folder / "summary.json").read_text())
             result.write_text(json.dumps({"key": key, "valid": valid, "test": test, "seconds": summary["seconds"],
                                           "best_step": summary["best_step"], "steps": summary["steps"]}))
             print(f"{cell.name} seed {seed}: valid NLL {valid['nll']:.4f}, {valid['open_units']} open, {summary['seconds']:.0f} s", file=sys.stderr)
         return json.loads(result.read_text())
 
-    def all(self, cells: list[Cell], seeds: range = range(3), judge: bool = True) -> dict[str, list[dict]]:
-        """Every cell with every seed, `jobs` at a time; teachers first. Without `judge` nothing but validation is looked at."""
+    def all(self, cells: list[Cell], seeds: range = range(3)) -> dict[str, list[dict]]:
+        """Every cell with every seed, `jobs` at a time; teachers first."""
         teachers = list({cell.teacher.name: cell.teacher for cell in cells if cell.teacher}.values())
         results = {}
         for group in (teachers, cells):
             wanted = [(cell, seed) for cell in group for seed in seeds]
             with ThreadPoolExecutor(self.jobs) as pool:
-                done = list(pool.map(lambda item: self.train(*item, judge), wanted))
+                done = list(pool.map(lambda item: self.train(*item), wanted))
             for (cell, _), result in zip(wanted, done):
                 results.setdefault(cell.name, []).append(result)
         return {cell.name: results[cell.name][:len(seeds)] for cell in cells}
@@ -74,26 +73,6 @@ class Runs:
 
 def mean(results: list[dict], split: str, key: str) -> float:
     return statistics.mean(result[split][key] for result in results)
-
-
-HEAD = "accuracy | AUC | NLL | NLL calibrated | ECE (floor) | ECE calibrated"
-
-
-def figures(results: list[dict], split: str) -> str:
-    ece = f"{mean(results, split, 'ece_binary'):.4f} ({mean(results, split, 'ece_binary_floor'):.4f})"
-    return (f"{mean(results, split, 'accuracy'):.4f} | {mean(results, split, 'auc'):.4f} | {mean(results, split, 'nll'):.4f} | "
-            f"{mean(results, split, 'nll_scaled'):.4f} | {ece} | {mean(results, split, 'ece_binary_scaled'):.4f}")
-
-
-def robustness(results: list[dict]) -> str:
-    if not all("rob_mu" in result["test"] for result in results):
-        return "-"
-    return " / ".join(f"{statistics.mean(result['test']['rob_mu'][key] for result in results):.4f}" for key in ("accuracy", "auc", "nll"))
-
-
-def units(results: list[dict]) -> str:
-    counts = sorted({result["test"]["open_units"] for result in results})
-    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
 
 
 def table(head: list[str], rows: list[list[str]]) -> None:
