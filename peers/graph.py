@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Trains a graph network of PyTorch Geometric on a graph file of ours and hands its predictions back as a run folder.
 
-FILE is a graph out of the cache of `l0gm` (`graph.cache`). RUN gets predictions/{valid,test}.csv (`row,label,p_<class>...`, a row is a
-node's number) and summary.json; `l0gm eval RUN` judges it. Each layer is a convolution (with a linear residual), layer norm, ReLU and
+FILE is a graph out of the cache of `l0gm` (`graph.cache`) or of `l0gm data export`. RUN gets predictions/{valid,test}.csv
+(`row,label,p_<class>...`, a row is a node's number) and summary.json; `l0gm eval RUN` judges it. Where perturbed.json lies beside FILE (`l0gm
+data export --perturb`), the test nodes of its copies are predicted as well: predictions/test-<condition>.csv, perturbed.json. Each layer is a convolution (with a linear residual), layer norm, ReLU and
 dropout; a linear head follows; Adam, full graph; the weights of the best validation score are kept. The recipes are those that work well
 on Amazon Computers and Coauthor CS; every part of one can be changed.
 """
@@ -10,6 +11,7 @@ on Amazon Computers and Coauthor CS; every part of one can be changed.
 import argparse
 import copy
 import csv
+import hashlib
 import io
 import json
 import os
@@ -25,7 +27,7 @@ import torch_geometric
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 
-from train import UserError, write_atomically
+from files import UserError, write_atomically
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench" / "peers"))
 import graph_file  # noqa: E402
@@ -78,9 +80,15 @@ class Training:
         return F.cross_entropy(logits[self.nodes[split]], self.labels[self.nodes[split]], label_smoothing=smoothing)
 
     @torch.no_grad()
-    def logits(self) -> Tensor:
+    def logits(self, x: Tensor | None = None) -> Tensor:
         self.network.eval()
-        return self.network(self.x)
+        return self.network(self.x if x is None else x)
+
+    def probabilities(self, x: Tensor | None = None) -> np.ndarray:
+        return self.logits(x).double().softmax(1).cpu().numpy()
+
+    def read_attributes(self, graph: graph_file.Graph) -> Tensor:
+        return torch.from_numpy(graph_file.attributes_of(graph, self.options.features)).to(self.x.device)
 
     def judge(self, epoch: int) -> None:
         logits, nodes = self.logits(), self.nodes["valid"]
@@ -99,7 +107,7 @@ class Training:
             if epoch % self.options.every == 0 or epoch == self.options.epochs:
                 self.judge(epoch)
         self.network.load_state_dict(self.best)
-        return self.logits().double().softmax(1).cpu().numpy()
+        return self.probabilities()
 
 
 def write_predictions(path: Path, graph: graph_file.Graph, nodes: np.ndarray, probabilities: np.ndarray) -> None:
@@ -110,6 +118,34 @@ def write_predictions(path: Path, graph: graph_file.Graph, nodes: np.ndarray, pr
         label = graph.labels[node]
         writer.writerow([node, graph.classes[label] if label >= 0 else "", *map(repr, probabilities[node].tolist())])
     write_atomically(path, text.getvalue())
+
+
+def hash_of_attributes(graph: graph_file.Graph) -> str:
+    """Of the attributes' bytes in the order in which `l0gm` takes them."""
+    digest = hashlib.sha256()
+    for array in [graph.dense] if graph.dense is not None else graph.sparse:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def predict_perturbed(training: Training, options: argparse.Namespace) -> None:
+    """Test nodes under every condition that was exported; the attributes must be those that the export wrote."""
+    record = options.file.parent / "perturbed.json"
+    (options.out / "perturbed.json").unlink(missing_ok=True)  # of an earlier run: its predictions are not this model's
+    if not record.is_file():
+        return
+    text = record.read_text(encoding="utf-8")
+    try:
+        conditions = [(name, options.file.parent / each["file"], each["sha256"]) for name, each in json.loads(text)["conditions"].items()]
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise UserError(f"{record} is damaged ({problem!r}); wanted conditions, each with file and sha256. Export again.") from problem
+    for name, path, sha256 in conditions:
+        copy = graph_file.read(path)
+        found = hash_of_attributes(copy)
+        if found != sha256:
+            raise UserError(f"the attributes of {path} have the SHA-256 {found}, but {record} says {sha256}. Export again.")
+        write_predictions(options.out / "predictions" / f"test-{name}.csv", copy, copy.test, training.probabilities(training.read_attributes(copy)))
+    write_atomically(options.out / "perturbed.json", text)
 
 
 def check(graph: graph_file.Graph, options: argparse.Namespace) -> None:
@@ -137,6 +173,7 @@ def run(options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     for name in ("valid", "test"):
         write_predictions(options.out / "predictions" / f"{name}.csv", graph, getattr(graph, name), probabilities)
+    predict_perturbed(training, options)
     settings = {key: value for key, value in vars(options).items() if key not in ("file", "out")}
     versions = {"torch": torch.__version__, "torch_geometric": torch_geometric.__version__, "python": sys.version.split()[0]}
     summary = {"method": f"pyg-{options.model}", "versions": versions, "graph": graph.name, "train_seconds": seconds,

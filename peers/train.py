@@ -21,14 +21,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from files import UserError, write_atomically
 from methods import METHODS, PATIENCE, Table, Task, Trained
 
 # An integer column with more distinct values than this share of the rows is an identifier or a weight: as categories it is only noise.
 MOST_DISTINCT_SHARE = 0.1
-
-
-class UserError(Exception):
-    """The user's mistake: what was found, what was wanted, what to do."""
 
 
 def read_split(path: Path) -> dict[str, object]:
@@ -131,13 +128,6 @@ def with_exact_values(table: Table, vocabularies: dict[str, np.ndarray]) -> Tabl
         codes = pd.Categorical(column, categories=values)
         copies[f"{name}_exact"] = pd.Series(codes.rename_categories([str(int(value)) for value in values]))
     return Table(table.rows, table.labels, table.features.assign(**copies))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 def write_predictions(path: Path, table: Table, classes: list[str], probabilities: np.ndarray) -> None:

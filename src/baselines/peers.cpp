@@ -45,6 +45,11 @@ SearchSpace space_of_hist_gradient_boosting() {
           axis_of("min_samples_leaf", {"5", "20", "100"}), axis_of("l2_regularization", {"0", "1", "10"})};
 }
 
+std::filesystem::path environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 }  // namespace
 
 const std::vector<Peer>& table_peers() {
@@ -66,7 +71,7 @@ const std::vector<Peer>& graph_peers() {
   static const std::vector<Peer> peers = [] {
     std::vector<Peer> all;
     for (const char* method : {"gcn", "sage", "gat"})
-      all.push_back({std::string("pyg ") + method, method, {}, {}, "graph.py", "graph.safetensors", false});
+      all.push_back({std::string("pyg ") + method, method, {}, {}, "graph.py", "graph.safetensors", true});
     return all;
   }();
   return peers;
@@ -100,14 +105,14 @@ std::string PeerPrograms::identity(const Peer& peer) const {
   return sha256(join(lines, "\n"));
 }
 
-std::optional<PeerPrograms> find_peers(const std::filesystem::path& given) {
+std::optional<PeerPrograms> find_peers(const std::filesystem::path& given, const std::filesystem::path& python) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   std::vector<fs::path> places;
   if (!given.empty()) {
     places.push_back(given);
-  } else if (const char* named = std::getenv("L0GM_PEERS"); named != nullptr && *named != 0) {
-    places.emplace_back(named);
+  } else if (const fs::path named = environment("L0GM_PEERS"); !named.empty()) {
+    places.push_back(named);
   } else {
     for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path(); !folder.empty();
          folder = folder.parent_path()) {
@@ -115,9 +120,11 @@ std::optional<PeerPrograms> find_peers(const std::filesystem::path& given) {
       if (folder == folder.root_path()) break;
     }
   }
+  const fs::path named = python.empty() ? environment("L0GM_PEERS_PYTHON") : python;
   for (const fs::path& scripts : places) {
-    const fs::path python = scripts.parent_path() / ".venv-peers" / "bin" / "python";
-    if (fs::exists(scripts / "train.py", ignored) && ::access(python.c_str(), X_OK) == 0) return PeerPrograms{scripts, python};
+    const fs::path found = named.empty() ? scripts.parent_path() / ".venv-peers" / "bin" / "python" : named;
+    if (fs::exists(scripts / "train.py", ignored) && ::access(found.c_str(), X_OK) == 0)
+      return PeerPrograms{fs::absolute(scripts), fs::absolute(found)};
   }
   return std::nullopt;
 }

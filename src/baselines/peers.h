@@ -17,7 +17,7 @@ struct Peer {
   SearchSpace space;               // its own settings, for a search with the same budget as ours
   std::string script = "train.py";
   std::string file = {};  // of an export, that it reads; "": the folder
-  bool perturbed = true;  // whether it is judged on perturbed copies: they are exported as tables
+  bool on_device = false;  // whether it can use a GPU
 };
 
 // Boosted trees as they come, and CatBoost with exact values.
@@ -31,11 +31,12 @@ const Peer& peer_named(const std::string& name);  // UserError naming those ther
 // Where the programs and their python are.
 struct PeerPrograms {
   std::filesystem::path scripts, python;
-  // Of all that decides on what a peer computes: the bytes of the programs, the versions of libraries.
+  // Of all that decides on what a peer computes: the bytes of the programs, the list of libraries. Versions that another python
+  // has are in each run's summary.json.
   std::string identity(const Peer& peer) const;
 };
-// `given`, $L0GM_PEERS, or the folder peers/ beside this program's or above it; none: no programs, or their environment was not
-// set up.
-std::optional<PeerPrograms> find_peers(const std::filesystem::path& given);
+// `given`, $L0GM_PEERS, or the folder peers/ beside this program's or above it; their python is `python`, $L0GM_PEERS_PYTHON or
+// that of the environment .venv-peers beside the folder. None: no programs, or no python.
+std::optional<PeerPrograms> find_peers(const std::filesystem::path& given, const std::filesystem::path& python = {});
 
 }  // namespace l0gm

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/study_flags.h"
+#include "l0gm/error.h"
 #include "study/paper_claims.h"
 #include "study/paper_page.h"
 
@@ -14,9 +18,9 @@ namespace {
 
 struct PaperArguments {
   StudyFlags flags;
-  std::string table, peers_folder;
-  std::vector<std::string> data = {"adult"};
-  bool print_only = false;
+  std::string table, peers_folder, peers_python;
+  std::vector<std::string> data = {"adult"}, lines;
+  bool print_only = false, list = false, time = true;
   PaperOptions options;
 };
 
@@ -30,6 +34,9 @@ std::string preface(const PaperOptions& options, const PaperPlan& plan) {
       plan.title, options.seeds, plan.config);
   if (!plan.ticket.empty() && !options.quick)
     text += fmt::format("\nA lottery ticket is trained twice, so that its lines have {}.\n", join(plan.ticket, ", "));
+  if (!plan.sensitivity.empty() && !options.quick)
+    text += fmt::format("\nF1 to F3 and the ablation have {} besides.\n", join(plan.sensitivity, ", "));
+  if (!plan.tuning.empty()) text += fmt::format("\n{}\n", plan.tuning);
   if (options.quick) {
     text +=
         "\n**Quick**: trainings are much shorter than they should be. This shows that everything runs; the figures say little of "
@@ -44,20 +51,53 @@ struct PlanResult {
   std::string page;
   Outcome outcome;
   std::vector<StudyCell> cells;
+  DataClaims claims;
 };
 
-PlanResult run_plan(const PaperArguments& arguments, const PaperPlan& plan, const StudyFolder& folder) {
+// The cells of a plan, and which are there: what would be run.
+nlohmann::json list_of(const PaperPlan& plan, const std::vector<StudyCell>& cells, const StudyFolder& folder) {
+  nlohmann::json list = nlohmann::json::array();
+  std::set<std::string> seen;
+  for (const StudyCell& cell : cells) {
+    if (!seen.insert(cell.key).second) continue;
+    list.push_back({{"data", plan.name}, {"key", cell.key}, {"label", cell.label}, {"done", folder.done(cell)}});
+  }
+  return list;
+}
+
+std::vector<PaperTable> tables_of(const PaperArguments& arguments, const PaperPlan& plan, const StudyFolder& folder) {
   const std::filesystem::path config = folder.path() / (plan.name + ".toml");
-  write_file_atomically(config, plan.config);
-  const RunCells runs(modalities(), config, arguments.flags.assignments, folder);
-  const std::vector<PaperTable> tables = paper_table_lines(runs, plan, arguments.options);
+  write_file_atomically(config, with_weights_folder(plan.config));
+  return paper_table_lines(RunCells(modalities(), config, arguments.flags.assignments, folder), plan, arguments.options);
+}
+
+void check_lines(const PaperArguments& arguments, const StudyFolder& folder) {
+  std::vector<std::string> names;
+  for (const std::string& data : arguments.data) {
+    for (const PaperTable& table : tables_of(arguments, paper_plan(data), folder)) {
+      for (const PaperLine& line : table.lines) names.push_back(line.name);
+    }
+  }
+  for (const std::string& name : arguments.lines) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw UserError(fmt::format("--line is '{}', and no table that was asked for has it.{}", name, did_you_mean(name, names)));
+  }
+}
+
+PlanResult run_plan(const PaperArguments& arguments, const PaperPlan& plan, const StudyFolder& folder) {
+  const std::vector<PaperTable> tables = tables_of(arguments, plan, folder);
   PlanResult result;
-  result.cells = paper_cells(tables);
+  result.cells = paper_cells(tables, arguments.lines);
+  if (arguments.list) {
+    result.json = list_of(plan, result.cells, folder);
+    return result;
+  }
   StudyFlags flags = arguments.flags;
   if (!arguments.print_only) result.outcome = flags.run(result.cells, folder);
-  if (const std::vector<StudyCell> timings = paper_timings(tables); !timings.empty() && flags.shard.empty()) {
+  const std::vector<StudyCell> timings = paper_timings(tables);
+  if (!timings.empty() && flags.shard.empty() && arguments.lines.empty()) {
     flags.workers.count = 1;  // nothing else shall run while time is measured
-    if (!arguments.print_only) result.outcome.add(flags.run(timings, folder));
+    if (!arguments.print_only && arguments.time) result.outcome.add(flags.run(timings, folder));
     result.cells.insert(result.cells.end(), timings.begin(), timings.end());
   }
   result.json = {{"data", plan.name},
@@ -68,38 +108,61 @@ PlanResult run_plan(const PaperArguments& arguments, const PaperPlan& plan, cons
   PaperResults results;
   for (const PaperTable& table : tables) {
     results[table.id] = paper_results(table, plan, folder);
-    result.page += "\n" + paper_markdown(table, results[table.id], plan);
+    result.page += "\n" + paper_markdown(table, results[table.id], plan, shared_inputs(table, folder));
     result.json["tables"].push_back(paper_json(table, results[table.id]));
   }
   const std::vector<Claim> claims = judge_claims(results, plan, folder);
   result.json["claims"] = claims_json(claims);
+  result.claims = data_claims(plan, tables, results, claims);
   result.page += "\n" + claims_markdown(claims) + "\n" + machines_markdown(result.cells, folder);
   return result;
+}
+
+std::string list_text(const nlohmann::json& cells) {
+  std::string text;
+  for (const nlohmann::json& cell : cells) {
+    const auto said = [&](const char* key) { return cell[key].get<std::string>(); };
+    text += fmt::format("{} {} {}: {}\n", said("key"), cell["done"].get<bool>() ? "done   " : "missing", said("data"),
+                        said("label"));
+  }
+  return text;
 }
 
 void run_paper(PaperArguments& arguments, const Common& common) {
   PaperOptions& options = arguments.options;
   options.tables = arguments.table == "all" ? paper_tables() : std::vector<std::string>{arguments.table};
-  options.programs = find_peers(arguments.peers_folder);
+  options.programs = find_peers(arguments.peers_folder, arguments.peers_python);
   const StudyFolder folder(arguments.flags.out);
   std::filesystem::create_directories(folder.path());
+  if (!arguments.lines.empty()) check_lines(arguments, folder);
   PlanResult all;
+  std::string page;
+  std::vector<DataClaims> claims;
   all.page = fmt::format("# The paper's tables, as they come out here\n\n`l0gm paper {} --data {} --seeds {}{}`\n",
                          arguments.table, join(arguments.data, ","), options.seeds, options.quick ? " --quick" : "");
   for (const std::string& assignment : arguments.flags.assignments) all.page += fmt::format("with `--set {}`\n", assignment);
   all.json["data"] = nlohmann::json::array();
   for (const std::string& name : arguments.data) {
     PlanResult one = run_plan(arguments, paper_plan(name), folder);
+    if (arguments.list) {
+      all.json["data"].insert(all.json["data"].end(), one.json.begin(), one.json.end());
+      continue;
+    }
+    claims.push_back(one.claims);
     if (arguments.data.size() == 1) {
       all.json = one.json;
     } else {
       all.json["data"].push_back(one.json);
     }
-    all.page += "\n" + one.page;
+    page += "\n" + one.page;
     all.outcome.add(one.outcome);
     all.cells.insert(all.cells.end(), one.cells.begin(), one.cells.end());
   }
-  all.page += "\nOf the paper's own figures:\n\n";
+  if (arguments.list) {
+    print_result(common, {{"cells", all.json["data"]}}, list_text(all.json["data"]));
+    return;
+  }
+  all.page += "\n" + summary_markdown(claims) + page + "\nOf the paper's own figures:\n\n";
   for (const std::string& remark : paper_remarks()) all.page += "- " + remark + "\n";
   write_study(common, folder, fmt::format("paper-{}-{}", join(arguments.data, "-"), arguments.table), all.json, all.page,
               all.outcome, all.cells);
@@ -123,6 +186,11 @@ void add_paper(CLI::App& app, const Common& common) {
   verb->add_option("--seeds", arguments->options.seeds, "runs of each line")->capture_default_str()->check(CLI::Range(1, 100));
   verb->add_flag("--quick", arguments->options.quick, "short trainings: to see that everything runs, in minutes");
   verb->add_flag("--print-only", arguments->print_only, "run nothing: the tables of the cells that are there");
+  verb->add_option("--line", arguments->lines, "run this line alone, by its name in the table; may be repeated; all are printed");
+  verb->add_flag("--list", arguments->list, "run nothing: the cells, and which are there");
+  verb->add_flag("!--no-timing", arguments->time, "q2: models are not compacted and timed, as on a machine that others use");
+  verb->add_option("--peers-python", arguments->peers_python,
+                   "the python that runs them; default: $L0GM_PEERS_PYTHON, or that of .venv-peers beside the folder");
   verb->add_option("--peers", arguments->peers_folder, "the folder of the peers' programs; default: found beside this one");
   verb->callback([arguments, &common] { run_paper(*arguments, common); });
 }

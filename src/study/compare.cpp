@@ -128,7 +128,7 @@ StudyCell Comparison::cell_of_peer(const RunCells& runs, const std::string& labe
                                    const std::vector<std::string>& of_point, const ComparedData& data, int64_t seed,
                                    Entry& entry) const {
   const Peer& peer = peer_named(line.peer);
-  const bool perturbed = plan_.perturb && peer.perturbed;  // rows are the same whether test rows are judged or not
+  const bool perturbed = plan_.perturb;  // rows are the same whether test rows are judged or not
   entry.rows.push_back(runs.rows(settings(data, {}, seed), seed, perturbed));
   StudyCell cell = peer_cell(label, peer, of_point, entry.rows.back(), seed, *options_.programs);
   if (options_.test) judge_peer_on_test_rows(cell, perturbed);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "study/markdown.h"
 
@@ -106,10 +107,15 @@ nlohmann::json Line::to_json() const {
   return json;
 }
 
-Line read_line(std::string name, std::vector<std::string> keys, const StudyFolder& folder, const std::string& step) {
+Line read_line(std::string name, std::vector<std::string> keys, const StudyFolder& folder, const std::string& step,
+               const std::string& or_else) {
   Line line{std::move(name), std::move(keys), {}};
   for (const std::string& key : line.keys) {
-    if (std::filesystem::exists(folder.product(key, step))) line.evaluations.push_back(folder.evaluation(key, step));
+    for (const std::string& found : {step, or_else}) {
+      if (found.empty() || !std::filesystem::exists(folder.product(key, found))) continue;
+      line.evaluations.push_back(folder.evaluation(key, found));
+      break;
+    }
   }
   return line;
 }
@@ -145,11 +151,11 @@ std::vector<std::string> figure_texts(const Line& line, Measure worst_of) {
           figure_text(line.worst(worst_of))};
 }
 
-std::optional<PairedDifference> compare_lines(const Line& first, const Line& second, const StudyFolder& folder, Split split,
-                                              Measure measure, const std::vector<std::string>& conditions, int64_t comparisons) {
-  std::vector<std::string> files;
-  for (const std::string& name : conditions) files.push_back(fmt::format("{}-{}.csv", name_of_enum(split), name));
-  if (conditions.empty()) files.push_back(std::string(name_of_enum(split)) + ".csv");
+namespace {
+
+std::optional<PairedDifference> computed_difference(const Line& first, const Line& second, const StudyFolder& folder,
+                                                    const std::vector<std::string>& files, Measure measure,
+                                                    int64_t comparisons) {
   std::vector<RowDifferences> differences;
   for (size_t seed = 0; seed < std::min(first.keys.size(), second.keys.size()); ++seed) {
     const auto of_first = folder.run(first.keys[seed]) / "predictions", of_second = folder.run(second.keys[seed]) / "predictions";
@@ -167,6 +173,43 @@ std::optional<PairedDifference> compare_lines(const Line& first, const Line& sec
   if (differences.empty()) return std::nullopt;
   // Tails that are cut off have some fifty draws, however many comparisons there are.
   return paired_bootstrap(differences, 0, static_cast<int>(2000 * std::min<int64_t>(comparisons, 50)), joint_level(comparisons));
+}
+
+std::optional<PairedDifference> kept_difference(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  try {
+    const nlohmann::json kept = nlohmann::json::parse(read_file(file));
+    return PairedDifference{kept.at("mean").get<double>(), kept.at("low").get<double>(), kept.at("high").get<double>(),
+                            kept.at("rows").get<int64_t>(), kept.at("runs").get<int64_t>()};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;  // damaged: as if it were not there
+  }
+}
+
+}  // namespace
+
+std::optional<PairedDifference> compare_lines(const Line& first, const Line& second, const StudyFolder& folder, Split split,
+                                              Measure measure, const std::vector<std::string>& conditions, int64_t comparisons) {
+  std::vector<std::string> files;
+  for (const std::string& name : conditions) files.push_back(fmt::format("{}-{}.csv", name_of_enum(split), name));
+  if (conditions.empty()) files.push_back(std::string(name_of_enum(split)) + ".csv");
+  const std::string asked = fmt::format("{} less {}: {} of {}, {} at once", join(first.keys, " "), join(second.keys, " "),
+                                        name_of_enum(measure), join(files, " "), comparisons);
+  const std::filesystem::path file = folder.path() / "differences" / (key_of_text(asked) + ".json");
+  const auto found = computed_difference(first, second, folder, files, measure, comparisons);
+  if (!found) return kept_difference(file);
+  if (std::isfinite(found->mean) && std::isfinite(found->low) && std::isfinite(found->high)) {
+    std::filesystem::create_directories(file.parent_path());
+    write_file_atomically(file, nlohmann::json{{"of", asked},
+                                               {"mean", found->mean},
+                                               {"low", found->low},
+                                               {"high", found->high},
+                                               {"rows", found->rows},
+                                               {"runs", found->runs}}
+                                        .dump(1) +
+                                    "\n");
+  }
+  return found;
 }
 
 }  // namespace l0gm

@@ -32,8 +32,9 @@ struct Line {
   nlohmann::json to_json() const;
 };
 
-// Reads the products of a step where they are there.
-Line read_line(std::string name, std::vector<std::string> keys, const StudyFolder& folder, const std::string& step);
+// Reads the products of a step where they are there; `or_else`: of this one where they are not.
+Line read_line(std::string name, std::vector<std::string> keys, const StudyFolder& folder, const std::string& step,
+               const std::string& or_else = {});
 
 // Open units, active share, projected units and runs that did not converge, as text: beside every gated figure.
 std::vector<std::string> gate_head();
@@ -43,7 +44,8 @@ std::vector<std::string> figure_head(Measure worst_of);
 std::vector<std::string> figure_texts(const Line& line, Measure worst_of);
 
 // How `measure` of one line differs from that of another, run by run of the same seed, on the rows of a split: by what the runs
-// predicted for them. None where predictions are not there.
+// predicted for them. What is found is kept in FOLDER/differences, a small file each, and taken from there where predictions are
+// not at hand: cells that came from another machine without them. None where there is neither.
 // `conditions`: on perturbed copies of the rows instead, the mean over these. `comparisons`: how many intervals are to hold at
 // once.
 std::optional<PairedDifference> compare_lines(const Line& first, const Line& second, const StudyFolder& folder, Split split,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "l0gm/error.h"
@@ -30,12 +31,13 @@ class LineMaker {
   PaperLine line(const std::string& name, const std::string& row, const Settings& settings, Perturbed perturbed,
                  bool serve = false) const {
     const bool perturb = perturbed != Perturbed::no;
-    PaperLine line{name, row, {}, {}, {}, "", perturb};
+    if (perturbed == Perturbed::kept && !plan_.keep_perturbed) perturbed = Perturbed::figures;
+    PaperLine line{name, row, {}, {}, {}, left_out(name), perturb};
+    if (!line.missing.empty()) return line;
     try {
       for (int64_t seed = 0; seed < options_.seeds; ++seed) {
-        StudyCell cell = runs_.cell(fmt::format("{}, seed {}", name, seed), with(common_, settings), seed);
-        judge_on_test_rows(cell, Perturbed::no);
-        if (perturb) judge_on_test_rows(cell, perturbed);
+        StudyCell cell = runs_.cell(fmt::format("{}, seed {}", name, seed), located(with(common_, settings)), seed);
+        judge_on_test_rows(cell, perturbed);  // on the rows as they are as well
         line.cells.push_back(cell);
         if (serve) line.served.push_back(serving_cell(cell));
       }
@@ -45,18 +47,20 @@ class LineMaker {
     return line;
   }
 
-  PaperLine peer(const std::string& name, const std::string& peer_name) const {
+  PaperLine peer(const std::string& name, const std::string& peer_name, const Settings& settings = {}) const {
     Peer peer = peer_named(peer_name);
     peer.flags = with(peer.flags, plan_.peer_flags);
-    PaperLine line{name, name, {}, {}, {}, "", peer.perturbed};
+    PaperLine line{name, name, {}, {}, {}, left_out(name), true};
+    if (!line.missing.empty()) return line;
     if (!options_.programs) {
       line.missing = "not installed: peers/setup makes the environment";
       return line;
     }
     for (int64_t seed = 0; seed < options_.seeds; ++seed) {
-      const StudyCell rows = runs_.rows({}, seed, peer.perturbed);  // whatever model of ours is beside it
-      StudyCell cell = peer_cell(fmt::format("{}, seed {}", name, seed), peer, {}, rows, seed, *options_.programs);
-      judge_peer_on_test_rows(cell, peer.perturbed);
+      const StudyCell rows = runs_.rows({}, seed, true);  // whatever model of ours is beside it
+      StudyCell cell = peer_cell(fmt::format("{}, seed {}", name, seed), peer, settings, rows, seed, *options_.programs);
+      judge_peer_on_test_rows(cell, true);
+      std::erase_if(cell.steps, [](const Step& step) { return step.name == "test"; });
       line.rows.push_back(rows);
       line.cells.push_back(cell);
     }
@@ -78,6 +82,16 @@ class LineMaker {
   }
 
  private:
+  std::string left_out(const std::string& name) const {
+    for (const LeftOut& line : plan_.left_out) {
+      if (line.name == name) return "left out: " + line.why;
+    }
+    return "";
+  }
+  static Settings located(Settings settings) {
+    for (std::string& setting : settings) setting = with_weights_folder(std::move(setting));
+    return settings;
+  }
   std::string share() const { return shortest(plan_.target); }
 
   // Compaction proves parity first; then the file is timed, a row alone and in batches.
@@ -131,6 +145,8 @@ void add_generic_baselines(PaperTable& table, const LineMaker& make, const Paper
   add("weights pruned by magnitude, 5 rounds", with(make.weights(), {"prune.rounds=5"}));
   add("lottery ticket of weights", make.ticket(make.weights()));
   for (const PlannedLine& line : plan.neurons) add(line.name.c_str(), with(make.target(), line.settings));
+  for (const PlannedLine& line : plan.tuned) add(line.name.c_str(), line.settings);
+  for (const PlannedPeer& line : plan.tuned_peers) table.lines.push_back(make.peer(line.name, line.peer, line.settings));
 }
 
 PaperTable price_table(const LineMaker& make, const PaperPlan& plan) {
@@ -185,7 +201,8 @@ const std::vector<std::string>& paper_tables() {
 }
 
 std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan& plan, const PaperOptions& options) {
-  const LineMaker standalone(runs, plan, options, plan.standalone), integrated(runs, plan, options, plan.integrated);
+  const LineMaker standalone(runs, plan, options, plan.standalone), integrated(runs, plan, options, plan.integrated),
+      sensitivity(runs, plan, options, with(plan.standalone, plan.sensitivity));
   std::vector<PaperTable> tables;
   for (const std::string& id : options.tables) {
     if (id == "q1") {
@@ -193,21 +210,34 @@ std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan&
       add_generic_baselines(tables.back(), standalone, plan);
     }
     if (id == "q2") tables.push_back(comparison(id, "Q2: integrated, compacted, served by the runtime", integrated, plan, true));
-    if (id == "f1") tables.push_back(price_table(standalone, plan));
-    if (id == "f2") tables.push_back(annealing_table(standalone));
-    if (id == "f3") tables.push_back(coupling_table(standalone, plan));
-    if (id == "ablation") tables.push_back(ablation_table(standalone));
+    if (id == "f1") tables.push_back(price_table(sensitivity, plan));
+    if (id == "f2") tables.push_back(annealing_table(sensitivity));
+    if (id == "f3") tables.push_back(coupling_table(sensitivity, plan));
+    if (id == "ablation") tables.push_back(ablation_table(sensitivity));
   }
   return tables;
 }
 
-std::vector<StudyCell> paper_cells(const std::vector<PaperTable>& tables) {
+// A cell that is judged on perturbed copies is judged on the rows as they are by the same step; another table needs no step of
+// its own for that.
+std::vector<StudyCell> paper_cells(const std::vector<PaperTable>& tables, const std::vector<std::string>& lines) {
   std::vector<StudyCell> cells;
   for (const PaperTable& table : tables) {
     for (const PaperLine& line : table.lines) {
+      if (!lines.empty() && std::find(lines.begin(), lines.end(), line.name) == lines.end()) continue;
       cells.insert(cells.end(), line.rows.begin(), line.rows.end());
       cells.insert(cells.end(), line.cells.begin(), line.cells.end());
     }
+  }
+  const auto has = [](const StudyCell& cell, const char* name) {
+    return std::any_of(cell.steps.begin(), cell.steps.end(), [&](const Step& step) { return step.name == name; });
+  };
+  std::set<std::string> perturbed;
+  for (const StudyCell& cell : cells) {
+    if (has(cell, "perturbed")) perturbed.insert(cell.key);
+  }
+  for (StudyCell& cell : cells) {
+    if (perturbed.contains(cell.key)) std::erase_if(cell.steps, [](const Step& step) { return step.name == "test"; });
   }
   return cells;
 }

@@ -39,8 +39,8 @@ struct PaperTable {
 // the reason.
 std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan& plan, const PaperOptions& options);
 
-// All cells but those that measure time, which want the machine for themselves and come last.
-std::vector<StudyCell> paper_cells(const std::vector<PaperTable>& tables);
+// All cells but those that measure time, which want the machine for themselves and come last. `lines`: of these alone.
+std::vector<StudyCell> paper_cells(const std::vector<PaperTable>& tables, const std::vector<std::string>& lines = {});
 std::vector<StudyCell> paper_timings(const std::vector<PaperTable>& tables);
 
 }  // namespace l0gm

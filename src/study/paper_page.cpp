@@ -61,8 +61,18 @@ std::string active_text(const Line& test, const std::optional<PaperFigure>& pape
   return first.gates ? with_paper(percent_of(test.active_fraction()), paper, 2) : "-";
 }
 
+std::string inputs_text(const SharedInputs& inputs) {
+  if (inputs.lines < 2) return "";
+  if (inputs.different.empty()) {
+    return fmt::format("\nThe inputs are the same bytes for all {} lines, seed by seed: {} hashes were compared.\n", inputs.lines,
+                       inputs.hashes);
+  }
+  return "\n**Not the same inputs**: " + list_some(inputs.different, 6) + "\n";
+}
+
 // Robustness by condition: a line of the table each.
-std::string conditions_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const std::string& measure) {
+std::string conditions_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const std::string& measure,
+                                const SharedInputs& inputs) {
   std::vector<std::string> head = {measure};
   std::vector<std::vector<std::string>> rows;
   for (const PaperResult& result : results) {
@@ -75,7 +85,7 @@ std::string conditions_markdown(const PaperTable& table, const std::vector<Paper
     for (const auto& [name, figure] : result.by_condition) row.push_back(figure_text(figure));
   }
   if (rows.empty()) return "";
-  return fmt::format("\n### {}, on perturbed copies\n\n{}", table.title, markdown_table(head, rows));
+  return fmt::format("\n### {}, on perturbed copies\n\n{}{}", table.title, markdown_table(head, rows), inputs_text(inputs));
 }
 
 }  // namespace
@@ -88,7 +98,7 @@ std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan&
     result.line = &line;
     std::vector<std::string> keys;
     for (const StudyCell& cell : line.cells) keys.push_back(cell.key);
-    result.test = read_line(line.name, keys, folder, "test");
+    result.test = read_line(line.name, keys, folder, "test", "perturbed");
     perturbed.push_back(line.perturbed ? read_line(line.name, keys, folder, "perturbed").evaluations : std::vector<Evaluation>{});
     for (int which = 0; which < 2; ++which) {
       std::vector<double> found;
@@ -118,7 +128,30 @@ std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan&
   return results;
 }
 
-std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan) {
+SharedInputs shared_inputs(const PaperTable& table, const StudyFolder& folder) {
+  SharedInputs out;
+  std::map<std::pair<size_t, std::string>, std::string> first;  // of a seed and a condition
+  for (const PaperLine& line : table.lines) {
+    bool any = false;
+    for (size_t seed = 0; seed < line.cells.size(); ++seed) {
+      const std::string& key = line.cells[seed].key;
+      if (!std::filesystem::exists(folder.product(key, "perturbed"))) continue;
+      const Evaluation evaluation = folder.evaluation(key, "perturbed");
+      if (!evaluation.robustness) continue;
+      any = true;
+      for (const auto& [name, figures] : evaluation.robustness->conditions) {
+        ++out.hashes;
+        if (first.try_emplace({seed, name}, figures.sha256).first->second != figures.sha256)
+          out.different.push_back(fmt::format("{}, seed {}, {}", line.name, seed, name));
+      }
+    }
+    if (any) ++out.lines;
+  }
+  return out;
+}
+
+std::string paper_markdown(const PaperTable& table, const std::vector<PaperResult>& results, const PaperPlan& plan,
+                           const SharedInputs& inputs) {
   const bool robust = std::any_of(results.begin(), results.end(), [](const PaperResult& r) { return r.rob_mu.has_value(); });
   const bool timed = table.id == "q2";
   const std::string measure(name_of_enum(plan.measure));
@@ -162,26 +195,46 @@ std::string paper_markdown(const PaperTable& table, const std::vector<PaperResul
   }
   std::string text = fmt::format("### {}\n\n{}", table.title, markdown_table(head, rows));
   if (!absent.empty()) text += "\nMissing:\n\n- " + join(absent, "\n- ") + "\n";
-  return text + conditions_markdown(table, results, measure);
+  return text + conditions_markdown(table, results, measure, inputs);
 }
 
+namespace {
+
+nlohmann::json object_in(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return nullptr;
+  return nlohmann::json::parse(read_file(file), nullptr, false);
+}
+
+std::string said(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? "unknown" : found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+// "catboost 1.2.10, numpy 2.4.6, python 3.11.2".
+std::string versions_of(const nlohmann::json& summary) {
+  std::vector<std::string> names;
+  for (const auto& [name, version] : summary.value("versions", nlohmann::json::object()).items())
+    names.push_back(name + " " + (version.is_string() ? version.get<std::string>() : version.dump()));
+  return join(names, ", ");
+}
+
+}  // namespace
+
 std::string machines_markdown(const std::vector<StudyCell>& cells, const StudyFolder& folder) {
-  std::map<std::string, std::set<std::string>> machines;
+  std::map<std::string, std::set<std::string>> machines, libraries;
   for (const StudyCell& cell : cells) {
-    const auto file = folder.run(cell.key) / "environment.json";
-    if (!std::filesystem::exists(file)) continue;
-    const nlohmann::json environment = nlohmann::json::parse(read_file(file), nullptr, false);
-    if (!environment.is_object()) continue;
-    const auto say = [&](const char* key) {
-      const auto found = environment.find(key);
-      return found == environment.end() ? "unknown" : found->is_string() ? found->get<std::string>() : found->dump();
-    };
-    machines[fmt::format("{}, {} of {} cores ({}), LibTorch {}", say("device"), say("threads"), say("cores"), say("processor"),
-                         say("libtorch"))]
-        .insert(cell.key);
+    const nlohmann::json environment = object_in(folder.run(cell.key) / "environment.json"),
+                         peer = object_in(folder.product(cell.key, "peer"));
+    if (environment.is_object()) {
+      machines[fmt::format("{}, {} of {} cores ({}), LibTorch {}", said(environment, "device"), said(environment, "threads"),
+                           said(environment, "cores"), said(environment, "processor"), said(environment, "libtorch"))]
+          .insert(cell.key);
+    }
+    if (peer.is_object()) libraries[fmt::format("{}: {}", said(peer, "method"), versions_of(peer))].insert(cell.key);
   }
   std::string text;
   for (const auto& [machine, keys] : machines) text += fmt::format("- {} cells: {}\n", keys.size(), machine);
+  for (const auto& [versions, keys] : libraries) text += fmt::format("- {} cells of {}\n", keys.size(), versions);
   return text.empty() ? "" : "Where they were computed:\n\n" + text;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/text.h"
@@ -47,6 +48,17 @@ PaperPlan plan_of(const nlohmann::json& json) {
   plan.peer_flags = texts("peer_flags");
   plan.peers = json.at("peers").get<std::map<std::string, std::string>>();
   plan.missing = planned_lines(json.at("missing"));
+  if (json.contains("sensitivity")) plan.sensitivity = texts("sensitivity");
+  plan.keep_perturbed = json.value("keep_perturbed", true);
+  for (const nlohmann::json& line : json.value("left_out", nlohmann::json::array()))
+    plan.left_out.push_back({line.at("name").get<std::string>(), line.at("why").get<std::string>()});
+  if (!json.contains("tuning")) return plan;
+  plan.tuning = json.at("tuning").get<std::string>();
+  plan.tuned = planned_lines(json.at("tuned"));
+  for (const nlohmann::json& line : json.at("tuned_peers")) {
+    plan.tuned_peers.push_back({line.at("name").get<std::string>(), line.at("peer").get<std::string>(),
+                                line.at("settings").get<std::vector<std::string>>()});
+  }
   return plan;
 }
 
@@ -73,6 +85,18 @@ const PaperPlan& paper_plan(const std::string& name) {
     names.push_back(plan.name);
   }
   throw UserError(fmt::format("--data is '{}'.{} There are plans for: {}", name, did_you_mean(name, names), join(names, ", ")));
+}
+
+std::string with_weights_folder(std::string text) {
+  constexpr std::string_view begin = "weights/";
+  const char* folder = std::getenv("L0GM_WEIGHTS");
+  if (folder == nullptr || *folder == 0) return text;
+  for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    const std::string place = std::string(folder) + "/";
+    text.replace(at, begin.size(), place);
+    at += place.size();
+  }
+  return text;
 }
 
 std::optional<PaperFigure> paper_figure(const std::string& table, const std::string& block, const std::string& row,

@@ -16,6 +16,15 @@ struct PlannedLine {
   std::vector<std::string> settings;
 };
 
+struct PlannedPeer {
+  std::string name, peer;
+  std::vector<std::string> settings;  // the library's own
+};
+
+struct LeftOut {
+  std::string name, why;
+};
+
 struct PaperPlan {
   std::string name, title;
   std::string block;                         // of the paper's tables; "": the paper has none
@@ -24,6 +33,7 @@ struct PaperPlan {
   std::vector<std::string> quick;            // settings that make it short
   std::vector<std::string> standalone;       // the backbone of Q1 and of the sensitivity tables
   std::vector<std::string> integrated;       // of Q2
+  std::vector<std::string> sensitivity;      // beside `standalone`, for F1 - F3 and the ablation: shorter trainings
   double target = 0.125;                     // share that stays open in Q1, Q2 and the ablation
   double moderate = 0, high = 0;             // prices of F3
   std::vector<double> lambdas;               // of F1
@@ -34,7 +44,15 @@ struct PaperPlan {
   std::map<std::string, std::string> peers;  // name in the table -> name of the peer
   std::vector<std::string> peer_flags;       // for all of them
   std::vector<PlannedLine> missing;          // of the paper's lines: what would run them
+  std::string tuning;                        // what found the settings of the two lists below; "": they are empty
+  std::vector<PlannedLine> tuned;            // of ours, in Q1
+  std::vector<PlannedPeer> tuned_peers;
+  std::vector<LeftOut> left_out;             // lines that would run but are not worth it for this dataset
+  bool keep_perturbed = true;                // whether what is predicted for perturbed copies is kept, row by row
 };
+
+// A path below weights/ is below $L0GM_WEIGHTS where that is set.
+std::string with_weights_folder(std::string text);
 
 const std::vector<PaperPlan>& paper_plans();
 const PaperPlan& paper_plan(const std::string& name);  // UserError naming those there are

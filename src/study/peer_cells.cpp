@@ -13,6 +13,7 @@ StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vecto
              {programs.python.string(), (programs.scripts / peer.script).string(), peer.method,
               "{cell:" + exported.key + "}/data" + (peer.file.empty() ? "" : "/" + peer.file), "--out", "{cell}/run", "--seed",
               std::to_string(seed), "--threads", "{threads}"}};
+  if (peer.on_device) train.words.insert(train.words.end(), {"--device", "{device}"});
   train.words.insert(train.words.end(), peer.flags.begin(), peer.flags.end());
   for (const std::string& setting : settings) train.words.insert(train.words.end(), {"--set", setting});
   cell.steps.push_back(std::move(train));

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "training/modality.h"
 
 namespace l0gm {
 
@@ -32,13 +33,14 @@ std::string hash_of_folder(const fs::path& folder, std::map<std::string, std::st
   return key_of_text(join(lines, "\n"));
 }
 
+// Where datasets and caches lie does not count.
+bool says_where(const std::string& key) { return key == "data.dir" || key == "graph.cache"; }
+
 // What a path stands for: a file is its bytes, a run its weights, a folder of data or weights all its files. Runs of this study
-// count by their place, which is their key. Where datasets and caches lie does not count.
-std::string identity_of(const std::string& key, const fs::path& path, const StudyFolder& folder,
-                        std::map<std::string, std::string>& hashes) {
+// count by their place, which is their key.
+std::string identity_of(const fs::path& path, const StudyFolder& folder, std::map<std::string, std::string>& hashes) {
   const fs::path within = path.lexically_relative(folder.path() / "cells");
   if (!within.empty() && *within.begin() != "..") return within.generic_string();
-  if (key == "data.dir" || key == "graph.cache") return "";
   std::error_code ignored;
   for (const fs::path& file : {path, path / "checkpoint" / "best.safetensors"}) {
     if (fs::is_regular_file(file, ignored)) return hash_of(file, hashes);
@@ -48,21 +50,21 @@ std::string identity_of(const std::string& key, const fs::path& path, const Stud
 
 }  // namespace
 
-std::string configuration_key(Config config, const StudyFolder& folder, std::map<std::string, std::string>& hashes) {
-  Config defaults;
-  const OptionList options = OptionList::of(config), standard = OptionList::of(defaults);
+std::string configuration_key(const Modality& modality, Config config, const StudyFolder& folder,
+                              std::map<std::string, std::string>& hashes) {
+  const OptionList options = OptionList::of(config);
   const nlohmann::json all = options.json();
   std::vector<std::string> left_open = config.left_open;
   std::sort(left_open.begin(), left_open.end());
-  nlohmann::json counted = {{"l0gm", version}, {"named", nlohmann::json::array()}};
+  nlohmann::json counted = {
+      {"l0gm", version}, {"named", nlohmann::json::array()}, {"rules", modality.resolved_defaults()}, {"values", {}}};
   for (const Option& option : options.options()) {
+    if (says_where(option.key) || options.unmet(option, modality.name()) != nullptr) continue;
     if (!std::binary_search(left_open.begin(), left_open.end(), option.key)) counted["named"].push_back(option.key);
-    // An option that is not there yet, and one that is as it always was, are the same.
-    if (!all.contains(option.key) || all[option.key].is_null() || option.value() == standard.declared_default(option.key))
-      continue;
+    if (!all.contains(option.key) || all[option.key].is_null()) continue;
     const bool path = option.is_path && !all[option.key].get<std::string>().empty();
-    counted[option.key] =
-        path ? nlohmann::json(identity_of(option.key, all[option.key].get<std::string>(), folder, hashes)) : all[option.key];
+    counted["values"][option.key] =
+        path ? nlohmann::json(identity_of(all[option.key].get<std::string>(), folder, hashes)) : all[option.key];
   }
   return key_of_text(counted.dump());
 }
@@ -82,9 +84,14 @@ Config RunCells::config(const std::vector<std::string>& assignments, int64_t see
   return read_config(modalities_, config_, all(assignments, seed));
 }
 
+std::string RunCells::key(const std::vector<std::string>& assignments, int64_t seed) const {
+  const Config read = config(assignments, seed);
+  return configuration_key(modality_of(modalities_, read.data), read, folder_, hashes_);
+}
+
 StudyCell RunCells::cell(const std::string& label, const std::vector<std::string>& assignments, int64_t seed,
                          std::vector<std::string> needs) const {
-  StudyCell cell{label, configuration_key(config(assignments, seed), folder_, hashes_), {}, std::move(needs)};
+  StudyCell cell{label, key(assignments, seed), {}, std::move(needs)};
   Step train{"train", {"{l0gm}", "--json", "train", config_.string(), "--out", "{cell}/run", "--resume"}};
   for (const std::string& assignment : all(assignments, seed)) train.words.insert(train.words.end(), {"--set", assignment});
   train.words.insert(train.words.end(), {"--device", "{device}", "--threads", "{threads}"});
@@ -94,7 +101,7 @@ StudyCell RunCells::cell(const std::string& label, const std::vector<std::string
 
 StudyCell RunCells::rows(const std::vector<std::string>& assignments, int64_t seed, bool perturb) const {
   StudyCell cell{fmt::format("rows of seed {}", seed), "", {}, {}};
-  cell.key = key_of_text(fmt::format("export {} {}", configuration_key(config(assignments, seed), folder_, hashes_), perturb));
+  cell.key = key_of_text(fmt::format("export {} {}", key(assignments, seed), perturb));
   Step step{"export", {"{l0gm}", "--json", "data", "export", config_.string(), "--out", "{cell}/data"}};
   for (const std::string& assignment : all(assignments, seed)) step.words.insert(step.words.end(), {"--set", assignment});
   if (perturb) step.words.push_back("--perturb");

@@ -10,10 +10,13 @@
 
 namespace l0gm {
 
-// What a configuration is, in 16 digits: its options, the bytes of the files that it names, the version of the program. Where its
-// files lie does not count; a folder within the study's counts by its place there.
+// What a configuration is, in 16 digits: the resolved value of every option that something reads, whether it was named or is a
+// default; which ones were named (the data may set the others, by the modality's rules, which count as well); the bytes of the
+// files that it names; the version of the program. So a default that changes, and a new option that is read, make other keys:
+// nothing is taken for what it is not. Where files lie does not count; a folder within the study's counts by its place there.
 // `hashes` of files are computed once.
-std::string configuration_key(Config config, const StudyFolder& folder, std::map<std::string, std::string>& hashes);
+std::string configuration_key(const Modality& modality, Config config, const StudyFolder& folder,
+                              std::map<std::string, std::string>& hashes);
 
 // Makes the cells of one configuration.
 //   const StudyCell cell = RunCells(modalities(), "bank.toml", {"train.epochs=5"}, folder).cell("dense", {"gate.unit=none"}, 0);
@@ -34,6 +37,7 @@ class RunCells {
 
  private:
   std::vector<std::string> all(const std::vector<std::string>& assignments, int64_t seed) const;
+  std::string key(const std::vector<std::string>& assignments, int64_t seed) const;
   const std::vector<const Modality*>& modalities_;
   std::filesystem::path config_;
   std::vector<std::string> assignments_;

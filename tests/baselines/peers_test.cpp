@@ -27,6 +27,13 @@ TEST(Peers, WantProgramsAndTheirPython) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->python, python);
   EXPECT_FALSE(find_peers(folder.path() / "elsewhere"));
+  // Another python than that of the environment.
+  const auto other = folder.write("python3", "#!/bin/sh\n");
+  EXPECT_FALSE(find_peers(folder.path() / "peers", other)) << "it cannot be run";
+  std::filesystem::permissions(other, std::filesystem::perms::owner_all);
+  EXPECT_EQ(find_peers(folder.path() / "peers", other)->python, other);
+  EXPECT_EQ(find_peers(folder.path() / "peers", other)->identity(peer_named("xgboost")),
+            found->identity(peer_named("xgboost")));
 }
 
 TEST(Peers, AreWhatAllTheirProgramsSay) {

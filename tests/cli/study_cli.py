@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,10 +234,27 @@ class Paper(StudyCase):
         self.assertIn("**Quick**", page)
         again, _ = self.run_program(*words, "--print-only")
         self.assertEqual(json.loads(again), result)
+        listed = json.loads(self.run_program(*words, "--list")[0])["cells"]
+        self.assertEqual([(cell["label"], cell["done"]) for cell in listed], [("no annealing, seed 0", True), ("annealing, seed 0", True)])
+        self.assertEqual(sorted(cell["key"] for cell in listed), self.cells("study"))
+        # Where what was predicted is gone, what was found of it is still there.
+        for folder in glob.glob(self.path("study", "cells", "*", "run")):
+            shutil.rmtree(folder)
+        self.assertEqual(json.loads(self.run_program(*words, "--print-only")[0]), result)
         out, _ = self.run_program("paper", "f2", "--data", "clicks,adult", "--out", self.path("study"), "--seeds", "1", "--quick", "--print-only",
                                   "--json")
         self.assertEqual([data["data"] for data in json.loads(out)["data"]], ["clicks", "adult"])
-        self.assertIn("annealing: not run", self.read("study", "paper-clicks-adult-f2.md").decode())
+        page = self.read("study", "paper-clicks-adult-f2.md").decode()
+        self.assertIn("annealing: not run", page)
+        self.assertIn("Of 22 verdicts", page)
+        self.assertIn("- adult: 0 of 2 lines complete; not there, or not for all seeds: f2 no annealing, f2 annealing", page)
+
+    def test_one_line_of_a_table(self):
+        words = ("paper", "f2", "--data", "clicks", "--out", self.path("study"), "--seeds", "1", "--quick", "--set", "data.rows=2000", "--set",
+                 "train.epochs=2", "--json")
+        out, _ = self.run_program(*words, "--line", "annealing")
+        self.assertEqual([line["runs"] for line in json.loads(out)["tables"][0]["lines"]], [0, 1])
+        self.refused(*words, "--line", "anealing", says=["--line", "Did you mean 'annealing'?"])
 
 
 class Killed(StudyCase):

@@ -77,5 +77,32 @@ TEST_F(LineTest, IsComparedOverConditions) {
   EXPECT_NEAR(found->mean, (loss(1.0) + loss(2.0) - loss(0.2) - loss(0.4)) / 2, 1e-12);
 }
 
+// Cells that came from elsewhere without what they predicted: what was found there once is known.
+TEST_F(LineTest, ADifferenceIsKeptWithoutPredictions) {
+  const Line good = made("good", 0.1, 1), bad = made("bad", 1.5, 0.1);
+  const auto found = compare_lines(bad, good, folder_, Split::valid, Measure::nll);
+  ASSERT_TRUE(found);
+  for (const Line* line : {&good, &bad}) {
+    for (const std::string& key : line->keys) std::filesystem::remove_all(folder_.run(key));
+  }
+  const auto kept = compare_lines(bad, good, folder_, Split::valid, Measure::nll);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->mean, found->mean);
+  EXPECT_EQ(kept->low, found->low);
+  EXPECT_EQ(kept->high, found->high);
+  EXPECT_EQ(kept->runs, 3);
+  // Another question has another answer.
+  EXPECT_FALSE(compare_lines(good, bad, folder_, Split::valid, Measure::nll));
+  EXPECT_FALSE(compare_lines(bad, good, folder_, Split::valid, Measure::ece));
+  EXPECT_FALSE(compare_lines(bad, good, folder_, Split::valid, Measure::nll, {}, 5));
+}
+
+TEST_F(LineTest, AnotherStepMayStandInForOne) {
+  made("gate", 0.5, 0.2);
+  const std::vector<std::string> keys = {"gate0", "gate1", "gate2"};
+  EXPECT_FALSE(read_line("gate", keys, folder_, "test").complete());
+  EXPECT_TRUE(read_line("gate", keys, folder_, "test", "train").complete());
+}
+
 }  // namespace
 }  // namespace l0gm

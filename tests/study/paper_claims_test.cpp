@@ -126,5 +126,72 @@ TEST_F(ClaimsTest, TablesShowThePapersFigures) {
   EXPECT_NE(page.find("missing"), std::string::npos);
 }
 
+// Figures on perturbed copies, without what was predicted for them.
+class RobustnessTest : public ClaimsTest {
+ protected:
+  void perturbed(const std::string& name, double accuracy, const std::string& hash = "same") {
+    for (const PaperLine& line : tables_[0].lines) {
+      for (size_t seed = 0; line.name == name && seed < line.cells.size(); ++seed) {
+        const StudyCell& cell = line.cells[seed];
+        make_product(folder_, cell.key, "test", noisy_model(0.5, seed, 300), 0.125, {}, Split::test);
+        Evaluation evaluation = folder_.evaluation(cell.key, "test");
+        ConditionFigures figures;
+        figures.auc = figures.accuracy = accuracy + 0.001 * static_cast<double>(seed);
+        figures.sha256 = hash + std::to_string(seed);
+        evaluation.robustness = robustness_report({{"missing-0.1", figures}});
+        write_file_atomically(folder_.product(cell.key, "perturbed"), evaluation.to_json().dump());
+      }
+    }
+  }
+  Claim c11() {
+    PaperResults results;
+    results["q1"] = paper_results(tables_[0], plan_, folder_);
+    return claim(judge_claims(results, plan_, folder_), "C11");
+  }
+};
+
+TEST_F(RobustnessTest, IsJudgedOverSeedsWhereRowsWereNotKept) {
+  judged({"q1"}, {});
+  perturbed("gate", 0.9);
+  EXPECT_EQ(c11().verdict, Verdict::cannot_be_told) << "the baseline is missing";
+  perturbed("MLP", 0.8);
+  EXPECT_EQ(c11().verdict, Verdict::holds) << c11().why;
+  EXPECT_NE(c11().why.find("over seeds alone"), std::string::npos) << c11().why;
+  perturbed("MLP", 0.95);
+  EXPECT_EQ(c11().verdict, Verdict::does_not_hold) << c11().why;
+}
+
+TEST_F(RobustnessTest, InputsAreTheSameForEveryLine) {
+  judged({"q1"}, {});
+  perturbed("gate", 0.9);
+  perturbed("MLP", 0.8);
+  const SharedInputs same = shared_inputs(tables_[0], folder_);
+  EXPECT_EQ(same.lines, 2);
+  EXPECT_EQ(same.hashes, 8);
+  EXPECT_TRUE(same.different.empty());
+  const auto page = [&] {
+    return paper_markdown(tables_[0], paper_results(tables_[0], plan_, folder_), plan_, shared_inputs(tables_[0], folder_));
+  };
+  EXPECT_NE(page().find("the same bytes for all 2 lines"), std::string::npos) << page();
+  perturbed("gate", 0.9, "other");
+  EXPECT_EQ(shared_inputs(tables_[0], folder_).different.size(), 4U);
+  EXPECT_NE(page().find("**Not the same inputs**: gate, seed 0, missing-0.1"), std::string::npos) << page();
+}
+
+TEST_F(ClaimsTest, TheSummarySaysWhatIsThere) {
+  const auto claims = judged({"ablation"}, {{"gate", {0.6, 0.125}}, {"static mask", {2.0, 0.125}}});
+  PaperResults results;
+  results["ablation"] = paper_results(tables_[0], plan_, folder_);
+  const DataClaims made = data_claims(plan_, tables_, results, claims);
+  EXPECT_EQ(made.complete, 2);
+  EXPECT_EQ(made.lines, std::ssize(tables_[0].lines));
+  EXPECT_EQ(made.absent[0], "ablation dense");
+  const std::string text = summary_markdown({made});
+  EXPECT_NE(text.find("Of 11 verdicts (a claim on a dataset) 1 are *holds*, 0 *does not hold* and 10 *cannot be told*"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("- made: 2 of 11 lines complete"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace l0gm

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/files.h"
@@ -67,6 +69,65 @@ TEST(Paper, GenericBaselinesAreAmongTheLines) {
   }
 }
 
+TEST(Paper, WhatAPlanLeavesOutIsMissingWithTheReason) {
+  const TemporaryFolder folder;
+  PaperPlan plan = paper_plan("clicks");
+  plan.left_out = {{"lottery ticket of weights", "too long"}, {"XGBoost", "too many columns"}};
+  const std::vector<PaperTable> tables = tables_of(plan, folder.path());
+  for (const LeftOut& line : plan.left_out) {
+    EXPECT_EQ(line_of(tables, "q1", line.name)->missing, "left out: " + line.why);
+    EXPECT_TRUE(line_of(tables, "q1", line.name)->cells.empty());
+  }
+  // Every name is that of a line.
+  for (const PaperPlan& each : paper_plans()) {
+    const TemporaryFolder place;
+    const std::vector<PaperTable> of_plan = tables_of(each, place.path());
+    for (const LeftOut& line : each.left_out) EXPECT_NE(line_of(of_plan, "q1", line.name), nullptr) << each.name << line.name;
+  }
+}
+
+TEST(Paper, TunedLinesAreOfTheFirstTableAlone) {
+  const TemporaryFolder folder;
+  folder.write("peers/train.py", "");
+  PaperPlan plan = paper_plan("adult");
+  plan.tuned = {{"gate, tuned", {"gate.target_active=0.2", "train.lr=0.003"}}};
+  plan.tuned_peers = {{"XGBoost, tuned", "xgboost", {"max_depth=4"}}};
+  const std::vector<PaperTable> tables =
+      tables_of(plan, folder.path(), PeerPrograms{folder.path() / "peers", "python"});
+  ASSERT_NE(line_of(tables, "q1", "gate, tuned"), nullptr);
+  EXPECT_EQ(line_of(tables, "q2", "gate, tuned"), nullptr);
+  const PaperLine *stock = line_of(tables, "q1", "XGBoost"), *tuned = line_of(tables, "q1", "XGBoost, tuned");
+  ASSERT_NE(tuned, nullptr);
+  EXPECT_NE(tuned->cells[0].key, stock->cells[0].key);
+  EXPECT_EQ(tuned->rows[0].key, stock->rows[0].key);
+  const std::vector<std::string>& words = tuned->cells[0].steps[0].words;
+  EXPECT_NE(std::find(words.begin(), words.end(), "max_depth=4"), words.end());
+}
+
+// Sensitivity tables may have shorter trainings than the main ones: their runs are then others.
+TEST(Paper, SensitivityHasItsOwnRecipe) {
+  const TemporaryFolder folder;
+  PaperPlan plan = paper_plan("clicks");
+  plan.sensitivity = {"train.epochs=1"};
+  const std::vector<PaperTable> tables = tables_of(plan, folder.path());
+  EXPECT_NE(line_of(tables, "q1", "gate")->cells[0].key, line_of(tables, "ablation", "gate")->cells[0].key);
+  EXPECT_EQ(line_of(tables, "f2", "annealing")->cells[0].key, line_of(tables, "ablation", "gate")->cells[0].key);
+}
+
+// One look at the test rows: with perturbed copies, or without where no table wants these.
+TEST(Paper, ACellIsJudgedOnTestRowsOnce) {
+  const TemporaryFolder folder;
+  const std::vector<PaperTable> tables = tables_of(paper_plan("clicks"), folder.path());
+  std::map<std::string, std::set<std::string>> steps;
+  for (const StudyCell& cell : paper_cells(tables)) {
+    for (const Step& step : cell.steps) steps[cell.key].insert(step.name);
+  }
+  for (const auto& [key, names] : steps) EXPECT_NE(names.contains("test"), names.contains("perturbed")) << key;
+  const std::vector<StudyCell> some = paper_cells(tables, {"gate"});
+  EXPECT_FALSE(some.empty());
+  for (const StudyCell& cell : some) EXPECT_EQ(cell.label, "gate, seed 0");
+}
+
 // What was computed once serves every table: the dense model is the same in three of them.
 TEST(Paper, EqualLinesAreOneCell) {
   const TemporaryFolder folder;
@@ -80,18 +141,44 @@ TEST(Paper, EqualLinesAreOneCell) {
   EXPECT_NE(line_of(tables, "q1", "gate")->cells[0].key, dense);
 }
 
-// Options that nobody named and that are as they always were do not count: a later version may have more of them.
-TEST(Paper, AKeyIsOfWhatDiffersFromTheDefaults) {
+// A default is a value like any other: where it changes, what was computed with the old one is not found.
+TEST(Paper, AKeyHoldsEveryValueThatIsRead) {
   const TemporaryFolder folder;
   const StudyFolder study(folder.path() / "study");
-  std::map<std::string, std::string> hashes;
   const auto config = folder.write("c.toml", "[data]\nsource = \"planted-table\"\n");
   const Config read = read_config(modalities(), config, {});
-  Config other = read;
-  other.left_open.push_back("an.option.of.tomorrow");
-  EXPECT_EQ(configuration_key(read, study, hashes), configuration_key(other, study, hashes));
-  other.train.epochs += 1;
-  EXPECT_NE(configuration_key(read, study, hashes), configuration_key(other, study, hashes));
+  std::map<std::string, std::string> hashes;
+  const auto key = [&](const Config& of) { return configuration_key(modality_of(modalities(), of.data), of, study, hashes); };
+  const auto changed = [&](auto change) {
+    Config other = read;  // nothing more is named: as if the program had another default
+    change(other);
+    return key(other) != key(read);
+  };
+  EXPECT_FALSE(changed([](Config&) {}));
+  EXPECT_TRUE(changed([](Config& c) { c.train.lr *= 2; }));
+  EXPECT_TRUE(changed([](Config& c) { c.gate.pi = 0.4; }));
+  EXPECT_TRUE(changed([](Config& c) { std::erase(c.left_open, "train.lr"); })) << "what the data may set, and what it may not";
+  EXPECT_FALSE(changed([](Config& c) { c.left_open.push_back("an.option.of.tomorrow"); }));
+  EXPECT_FALSE(changed([](Config& c) { c.graph.drop_edge = 0.5; })) << "of another kind of data";
+  EXPECT_FALSE(changed([](Config& c) { c.link.negatives += 1; }));
+  EXPECT_FALSE(changed([](Config& c) { c.data.dir = "elsewhere"; })) << "where files lie";
+}
+
+// The same settings, named or not, are two keys where the data might set them, and one value of a file is the file's bytes.
+TEST(Paper, AKeyHoldsTheBytesOfFiles) {
+  const TemporaryFolder folder;
+  const StudyFolder study(folder.path() / "study");
+  const auto config = folder.write("c.toml", "[data]\nsource = \"csv\"\ntrain = \"t.csv\"\nlabel = \"y\"\n");
+  const auto key = [&] {
+    std::map<std::string, std::string> hashes;
+    const Config read = read_config(modalities(), config, {});
+    return configuration_key(modality_of(modalities(), read.data), read, study, hashes);
+  };
+  folder.write("t.csv", "x,y\n1,a\n");
+  const std::string before = key();
+  EXPECT_EQ(key(), before);
+  folder.write("t.csv", "x,y\n2,a\n");
+  EXPECT_NE(key(), before);
 }
 
 }  // namespace

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 
+#include "base/files.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "base/threads.h"
 #include "data/graph/attribute_statistics.h"
+#include "data/graph/cache.h"
 
 namespace l0gm {
 namespace {
@@ -114,6 +119,31 @@ Graph perturb_attributes(const Graph& graph, const Perturbation& perturbation, u
     perturbed.dense = std::move(values);
   }
   return perturbed;
+}
+
+std::string hash_of_attributes(const Graph& graph) {
+  const auto bytes = [](const auto& array) {
+    return std::string_view(reinterpret_cast<const char*>(array.data()), static_cast<size_t>(array.size()) * sizeof(array[0]));
+  };
+  Sha256 digest;
+  for (const std::string_view part :
+       {bytes(graph.dense), bytes(graph.sparse.offsets), bytes(graph.sparse.columns), bytes(graph.sparse.values)}) {
+    digest.update(part.data(), part.size());
+  }
+  return digest.hex();
+}
+
+nlohmann::json export_perturbed_graphs(const Graph& graph, uint64_t seed, const std::filesystem::path& folder) {
+  nlohmann::json record = {{"seed", seed}, {"conditions", nlohmann::json::object()}};
+  std::filesystem::create_directories(folder / "perturbed");
+  for (const Perturbation& perturbation : perturbations()) {
+    const Graph copy = perturb_attributes(graph, perturbation, seed);
+    const std::string file = "perturbed/test-" + perturbation.name + ".safetensors";
+    write_graph(folder / file, copy);
+    record["conditions"][perturbation.name] = {{"file", file}, {"sha256", hash_of_attributes(copy)}};
+  }
+  write_file_atomically(folder / "perturbed.json", record.dump(1) + "\n");
+  return record;
 }
 
 }  // namespace l0gm

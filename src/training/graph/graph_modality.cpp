@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "data/graph/cache.h"
+#include "data/graph/perturb.h"
 #include "data/graph/source.h"
 #include "heads/link.h"
 #include "l0gm/error.h"
@@ -236,9 +237,16 @@ std::string GraphModality::describe(const Dataset& dataset, const Record&, const
 }
 
 DataReport GraphModality::export_data(const Config& config, const std::filesystem::path& folder, bool perturb) const {
-  if (perturb) throw UserError("--perturb writes perturbed tables; a graph's attributes are perturbed by `l0gm eval --perturb`");
+  if (perturb && predicts_links(config))
+    throw UserError("--perturb is for classes of nodes; links are judged on perturbed copies by `l0gm eval --perturb` alone");
   std::filesystem::create_directories(folder);
-  return store(load_graph(config.data, config.graph), folder / "graph.safetensors");
+  const Graph graph = load_graph(config.data, config.graph);
+  DataReport report = store(graph, folder / "graph.safetensors");
+  if (!perturb) return report;
+  report.json["perturbed"] = export_perturbed_graphs(graph, static_cast<uint64_t>(config.train.seed), folder);
+  report.text += fmt::format("{}: the attributes of nodes outside training under {} conditions\n",
+                             (folder / "perturbed").string(), perturbations().size());
+  return report;
 }
 
 DataReport GraphModality::make_data(const Config& config, const std::filesystem::path& file) const {

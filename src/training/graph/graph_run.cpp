@@ -29,18 +29,6 @@ const std::vector<int64_t>& nodes_of(const Graph& graph, Split split) {
   return nodes;
 }
 
-std::string hash_of_attributes(const Graph& graph) {
-  const auto bytes = [](const auto& array) {
-    return std::string_view(reinterpret_cast<const char*>(array.data()), static_cast<size_t>(array.size()) * sizeof(array[0]));
-  };
-  Sha256 digest;
-  for (const std::string_view part :
-       {bytes(graph.dense), bytes(graph.sparse.offsets), bytes(graph.sparse.columns), bytes(graph.sparse.values)}) {
-    digest.update(part.data(), part.size());
-  }
-  return digest.hex();
-}
-
 constexpr int64_t most_worth_work = 20'000'000;  // messages that pass to find what attributes are worth
 
 // The graph with one attribute 0 everywhere.
