@@ -30,10 +30,15 @@ struct PredictArguments {
   MachineFlags machine;
 };
 
-std::string list_counts(const nlohmann::json& counts, const char* what) {
+// first: the first such cell of a column, where it is known.
+std::string list_counts(const nlohmann::json& counts, const nlohmann::json& first, const char* what) {
   std::string text;
   for (const auto& [column, count] : counts.items()) {
     text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count.get<int64_t>(), column);
+    if (first.contains(column)) {
+      const nlohmann::json& cell = first[column];
+      text += fmt::format(" (first '{}' in row {})", cell["cell"].get<std::string>(), cell["row"].get<int64_t>());
+    }
   }
   return text.empty() ? "" : fmt::format("  {}: {}\n", what, text);
 }
@@ -127,8 +132,8 @@ void run_predict(PredictArguments& arguments, const Common& common) {
                   with_thousands(result["rows"].get<int64_t>()),
                   with_thousands(static_cast<int64_t>(result["rows_per_second"].get<double>())),
                   result["calibrated"].get<bool>() ? "calibrated" : "raw");
-  const std::string told = text + list_counts(result["unseen"], "rare or unseen categories") +
-                           list_counts(result["unreadable"], "not a number, read as missing");
+  const std::string told = text + list_counts(result["unseen"], result["first"]["unseen"], "rare or unseen categories") +
+                           list_counts(result["unreadable"], result["first"]["unreadable"], "not a number, read as missing");
   if (!output.to_standard_output) return print_result(common, result, told);
   output.pass_on();
   log_info(common.json ? result.dump() : told.substr(0, told.size() - 1));

@@ -149,7 +149,8 @@ class Worker {
         splitter_(blocks, places_.columns),
         skips_blank_lines_(predictor.columns_name_rows() && blocks.names().size() == 1),
         rows_text_(predictor, kept.size()),
-        counts_(predictor.empty_counts()) {}
+        counts_(predictor.empty_counts()),
+        odd_(predictor) {}
   void run() {
     while (const std::optional<int64_t> number = conveyor_.take(block_)) {
       try {
@@ -160,6 +161,7 @@ class Worker {
     }
   }
   const InputCounts& counts() const { return counts_; }
+  const OddCells& odd() const { return odd_; }
 
  private:
   void work(int64_t number) {
@@ -194,6 +196,7 @@ class Worker {
   void predict(int64_t rows, int64_t first_row) {
     try {
       predictor_.predict({cells_, rows}, probabilities_, counts_);
+      odd_.look({cells_, rows}, first_row, counts_);
     } catch (const RowError& error) {
       throw UserError(fmt::format("{}: row {}, counted from 0: {}", input_.string(), first_row + error.row(), error.what()));
     } catch (const UserError& error) {
@@ -210,6 +213,7 @@ class Worker {
   bool skips_blank_lines_;  // of a file that has nothing but the names of rows
   RowText rows_text_;
   InputCounts counts_;
+  OddCells odd_;
   std::vector<std::string_view> cells_, kept_;
   std::vector<float> probabilities_;
   std::string text_;
@@ -236,6 +240,12 @@ InputCounts sum_of(const Predictor& predictor, const std::vector<std::unique_ptr
     }
   }
   return sum;
+}
+
+OddCells first_of(const Predictor& predictor, const std::vector<std::unique_ptr<Worker>>& workers) {
+  OddCells first(predictor);
+  for (const auto& worker : workers) first.merge(worker->odd());
+  return first;
 }
 
 std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& predictor, char delimiter, bool header) {
@@ -311,7 +321,8 @@ nlohmann::json predict_file(const Predictor& predictor, const std::filesystem::p
   const int64_t rows = conveyor.finish();
   if (rows == 0) throw UserError(fmt::format("{} has a header but no rows", input.string()));
   file.commit();
-  return report_of_rows(predictor, rows, output, sum_of(predictor, workers), threads, seconds_since(start));
+  return report_of_rows(predictor, rows, output, sum_of(predictor, workers), first_of(predictor, workers), threads,
+                        seconds_since(start));
 }
 
 nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::path& output) {
@@ -328,7 +339,7 @@ nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::
   RowText(predictor).write(0, cells.data(), probabilities, std::ssize(rows), text);
   file.write(text);
   file.commit();
-  return report_of_rows(predictor, std::ssize(rows), output, predictor.empty_counts(), 1, seconds_since(start));
+  return report_of_rows(predictor, std::ssize(rows), output, predictor.empty_counts(), OddCells(predictor), 1, seconds_since(start));
 }
 
 }  // namespace l0gm

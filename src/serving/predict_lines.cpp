@@ -98,6 +98,7 @@ nlohmann::json predict_lines(const Predictor& predictor, LineRows& lines, const 
   file.write(RowText::header(predictor));
   const RowText rows_text(predictor);
   InputCounts counts = predictor.empty_counts();
+  OddCells odd(predictor);
   Block block;
   int64_t rows = 0;
   std::string text;
@@ -111,6 +112,7 @@ nlohmann::json predict_lines(const Predictor& predictor, LineRows& lines, const 
     } catch (const UserError& error) {
       throw UserError(fmt::format("{}: {} rows from row {} on: {}", lines.path().string(), block.rows(), rows, error.what()));
     }
+    odd.look({cells, block.rows()}, rows, counts);
     rows_text.write(rows, cells.data(), probabilities, block.rows(), text);
     file.write(text);
     rows += block.rows();
@@ -123,7 +125,7 @@ nlohmann::json predict_lines(const Predictor& predictor, LineRows& lines, const 
   if (block.rows() > 0) work();
   if (rows == 0) throw UserError(fmt::format("{} has no rows", lines.path().string()));
   file.commit();
-  return report_of_rows(predictor, rows, output, counts, 1, seconds_since(start));
+  return report_of_rows(predictor, rows, output, counts, odd, 1, seconds_since(start));
 }
 
 }  // namespace l0gm

@@ -66,12 +66,13 @@ void RowText::write(int64_t first_row, const std::string_view* cells, const std:
 }
 
 nlohmann::json report_of_rows(const Predictor& predictor, int64_t rows, const std::filesystem::path& output,
-                              const InputCounts& counts, int64_t threads, double seconds) {
+                              const InputCounts& counts, const OddCells& odd, int64_t threads, double seconds) {
   return {{"rows", rows},
           {"output", output.string()},
           {"unseen", by_column(predictor.columns(), counts.unseen)},
           {"unreadable", by_column(predictor.columns(), counts.unreadable)},
           {"missing", by_column(predictor.columns(), counts.missing)},
+          {"first", odd.json()},
           {"threads", threads},
           {"seconds", seconds},
           {"rows_per_second", static_cast<double>(rows) / std::max(seconds, 1e-9)}};

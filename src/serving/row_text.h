@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/predictor.h"
+#include "serving/odd_cells.h"
 
 namespace l0gm {
 
@@ -31,7 +32,7 @@ class RowText {
 
 // What predict_file() returns.
 nlohmann::json report_of_rows(const Predictor& predictor, int64_t rows, const std::filesystem::path& output,
-                              const InputCounts& counts, int64_t threads, double seconds);
+                              const InputCounts& counts, const OddCells& odd, int64_t threads, double seconds);
 double seconds_since(std::chrono::steady_clock::time_point start);
 
 // Whether a file's name ends so, in either case, before the ending of a compressed file.

@@ -127,6 +127,25 @@ TEST_F(PredictFile, WritesEveryRowInOrderWithTheShortestDigits) {
   }
 }
 
+TEST_F(PredictFile, TheFirstOddCellOfAColumnIsTold) {
+  EXPECT_EQ(predict("x,colour\n1,red\n2,blue\n")["first"],
+            nlohmann::json({{"unseen", nlohmann::json::object()}, {"unreadable", nlohmann::json::object()}}));
+  std::string input = "x,colour\n";
+  for (int i = 0; i < 3000; ++i) {
+    input += i == 1777 || i == 2500 ? "many" : std::to_string(i);
+    input += i >= 1234 && i % 2 == 0 ? ", green" + std::to_string(i) + "\n" : ",red\n";
+  }
+  for (const int64_t threads : {1, 3}) {
+    for (const size_t block_bytes : {0, 100}) {
+      const nlohmann::json first = predict(input, with(threads, block_bytes))["first"];
+      EXPECT_EQ(first["unreadable"], nlohmann::json({{"x", {{"cell", "many"}, {"row", 1777}}}})) << first;
+      EXPECT_EQ(first["unseen"], nlohmann::json({{"colour", {{"cell", "green1234"}, {"row", 1234}}}})) << first;
+    }
+  }
+  const nlohmann::json long_cell = predict("x,colour\n1,red\n1," + std::string(79, 'a') + "é and more\n")["first"]["unseen"]["colour"];
+  EXPECT_EQ(long_cell["cell"], std::string(79, 'a') + "…");
+}
+
 TEST_F(PredictFile, AnyNumberOfThreadsWritesTheSameBytes) {
   const std::string input = many_rows(40'000);
   const nlohmann::json one = predict(input);
