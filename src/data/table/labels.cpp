@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -76,6 +77,28 @@ void check_labels(const TextTable& table, int64_t label_column, const std::vecto
                     table.places.of(row), where, table.names()[static_cast<size_t>(label_column)], label, list_some(classes),
                     did_you_mean(label, classes)));
   }
+}
+
+std::string small_classes(const TextTable& table, int64_t label_column, const std::vector<std::string>& classes,
+                          std::span<const int64_t> training, std::span<const int64_t> validation, std::span<const int64_t> test) {
+  constexpr int64_t enough = 10;
+  const auto counted = [&](std::span<const int64_t> rows) {
+    std::unordered_map<std::string_view, int64_t> counts;
+    for (const int64_t row : rows) ++counts[trim(table.cell(row, label_column))];
+    return counts;
+  };
+  auto trained = counted(training), validated = counted(validation), tested = counted(test);
+  std::vector<std::string> small;
+  for (const std::string& name : classes) {
+    if (trained[name] >= enough) continue;
+    small.push_back(fmt::format("'{}' ({} training, {} validation and {} test rows)", name, trained[name], validated[name],
+                                tested[name]));
+  }
+  if (small.empty()) return "";
+  return fmt::format(
+      "the label '{}' has classes with fewer than {} training rows: {}. So few are hardly learned, and figures of such a class "
+      "mean little: give more rows of it, join it with another class, or leave its rows out.",
+      table.names()[static_cast<size_t>(label_column)], enough, list_some(small, 5));
 }
 
 }  // namespace l0gm

@@ -23,4 +23,9 @@ void refuse_quantity(const std::string& label, const std::vector<std::string>& c
 void check_labels(const TextTable& table, int64_t label_column, const std::vector<std::string>& classes,
                   std::span<const std::string> missing_marks, std::span<const int64_t> rows, std::string_view part);
 
+// A sentence about classes that have fewer than ten training rows, with their rows in each part of the data; "": there are none.
+// Labels have been checked.
+std::string small_classes(const TextTable& table, int64_t label_column, const std::vector<std::string>& classes,
+                          std::span<const int64_t> training, std::span<const int64_t> validation, std::span<const int64_t> test);
+
 }  // namespace l0gm

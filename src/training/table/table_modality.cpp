@@ -138,6 +138,9 @@ std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& confi
   schema = fit_schema(data.table, data.label, data.train, config.table, config.columns, config.data.types);
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.valid, "validation");
   check_labels(data.table, data.label, schema.classes, schema.missing_marks, data.test, "test");
+  if (const std::string small = small_classes(data.table, data.label, schema.classes, data.train, data.valid, data.test);
+      !small.empty())
+    log_warning(small);
   table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
   table.train.weights = weights_of(data);
   fit_statistics(schema, table.train, statistics_for(config), texts_to_cut(config, data), !units_are_columns(config));

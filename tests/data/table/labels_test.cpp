@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/text.h"
 #include "data/table/fit_tools.h"
@@ -39,6 +40,20 @@ TEST(FitSchema, LabelsAreChecked) {
   table.add_row({"6", " ? "});
   EXPECT_TRUE(contains(error_of([&] { fit(table); }), {"data row 6", "label 'y' is missing"}));
   EXPECT_TRUE(contains(error_of([&] { check({5}); }), {"data row 6", "label 'y' is missing"}));
+}
+
+TEST(FitSchema, ClassesOfFewRowsAreNamed) {
+  TextTable table({"x", "y"});
+  for (int i = 0; i < 60; ++i) table.add_row({std::to_string(i), i < 20 ? "many" : i < 30 ? "ten" : i < 39 ? "nine" : "none"});
+  std::vector<int64_t> training(39), held_out;
+  std::iota(training.begin(), training.end(), 0);
+  EXPECT_EQ(small_classes(table, 1, {"many", "ten"}, training, {}, {}), "");
+  for (int64_t row = 39; row < 60; ++row) held_out.push_back(row);
+  const std::string told = small_classes(table, 1, {"many", "nine", "none", "ten"}, training, held_out, {});
+  EXPECT_TRUE(contains(told, {"the label 'y'", "'nine' (9 training, 0 validation and 0 test rows)",
+                              "'none' (0 training, 21 validation and 0 test rows)", "join it with another class"}))
+      << told;
+  EXPECT_EQ(told.find("ten'"), std::string::npos);
 }
 
 // Labels 0, step, 2 step, …, each in two rows.
