@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "l0gm/gate_pass.h"
+#include "l0gm/resolve_control.h"
 
 namespace l0gm {
 
@@ -36,6 +37,7 @@ struct Exchange {
 using UnitLosses = std::function<std::vector<double>()>;
 
 class GateCompetition;
+class StaticMask;
 class UnitSearch;
 
 // What control has to know of a run.
@@ -101,36 +103,22 @@ class GateControl {
   bool price_is_in_loss() const;
   int64_t late_step() const;  // of annealing, from which on a tenth is left
   void remember_late_logits();
-  void find_target();                                    // UserError where no choice of units meets it
-  double target_share() const { return target_share_; }  // of the cost, with target, top-k and static masks
-  bool prunes_in_rounds() const;
-  bool ranks_now(const GateState& state) const;      // static masks: what units show in this step counts
-  void pick(const GateState& state);                 // static masks
-  double target_now(const GateState& state) const;   // falls from 1 to target_share() with the ramp
+  double target_now(const GateState& state) const;   // falls from 1 to the target's share with the ramp
   void limit(GateState& state, double share) const;  // top-k: that share of the units of all sites may be open
 
   GateOptions options_;
   std::vector<const GateSite*> sites_;
   ControlPlan plan_;
   double rate_;
-  double total_cost_ = 0;
-  double target_share_ = 1;
+  double total_cost_;
+  double target_share_;                           // of it, with target, top-k and static masks
   double price_ = 0;                              // mu
   double ramp_ = 0;                               // of the last step
-  bool picked_ = false;                           // static: the mask has been chosen
-  int64_t rounds_ = 0;                            // static, in several rounds: those that are done
-  std::vector<torch::Tensor> scores_;             // static: per site
+  std::unique_ptr<StaticMask> mask_;              // of static logits; with others it stays empty
   std::unique_ptr<GateCompetition> competition_;  // target and top-k
   std::unique_ptr<UnitSearch> search_;            // in its place where units are measured
   int64_t annealed_ = 0;                          // steps, with target and top-k
   std::vector<torch::Tensor> late_logits_;        // per site: when a tenth of annealing was left
 };
-
-// Whether control will measure what so many units are worth, by closing them one by one, where ControlPlan::measures.
-bool measures_units(const GateOptions& options, int64_t units);
-
-// Sets `control` from whichever of lambda, target_active and k is given; contradictions are UserErrors. Call once, after all
-// options are set. control_named: the user set `control` explicitly.
-void resolve_control(GateOptions& options, bool control_named);
 
 }  // namespace l0gm

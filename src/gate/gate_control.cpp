@@ -7,10 +7,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numeric>
 
 #include "gate/gate_competition.h"
 #include "gate/gate_figures.h"
+#include "gate/gate_target.h"
+#include "gate/static_mask.h"
 #include "gate/step_numbers.h"
 #include "gate/tensor_values.h"
 #include "gate/unit_choice.h"
@@ -25,111 +26,27 @@ constexpr double converged_fraction = 0.05, converged_units = 2;  // of the unit
 constexpr double travel = 30;                                     // logits: what they may move while annealing, all in all
 constexpr double slowest = 0.05, fastest = 1;                     // logits per step
 constexpr int64_t fewest_annealing_steps = 10;
-constexpr double late_share = 0.1;  // of annealing: what changes then had not settled
-constexpr int64_t most_measured_units = 256, most_measured_on_request = 2048;
+constexpr double late_share = 0.1;   // of annealing: what changes then had not settled
 constexpr double decided_logit = 4;  // of units that were measured, once they are fixed
-
-// Scores of dimensions, or of the single elements of fine units, summed into the site's units.
-torch::Tensor by_unit(const GatePass::Record& record, const torch::Tensor& scores) {
-  if (!record.index.defined()) return scores;
-  return at::zeros({record.site->gate->units()}, scores.options()).index_add_(0, record.index.flatten(), scores.flatten());
-}
-
-// First-order effect on the loss of closing each unit. Fine units: summed over the examples that have the unit before the sign is
-// dropped, as the gradient of a dimension already is.
-torch::Tensor gradient_score(const GatePass::Record& record) {
-  const torch::Tensor gradient = record.probe.grad();
-  return gradient.dim() == 2 ? by_unit(record, gradient).abs() : by_unit(record, gradient.abs());
-}
-
-// The size of the representation at the site: per dimension the mean over examples, for fine units per element its part of that
-// mean.
-torch::Tensor magnitude(const GatePass::Record& record) {
-  const torch::Tensor size = record.representation.abs();
-  const bool fine = record.index.defined() && record.index.dim() == 2;
-  return fine ? size / static_cast<double>(size.size(0)) : size.mean(0);
-}
-
-// Units that are kept by their place, as a rank.
-torch::Tensor rank_of_places(StaticBy by, int64_t units, double share) {
-  const torch::Tensor place = at::arange(units, torch::kFloat64);
-  if (by != StaticBy::alternate) return by == StaticBy::first ? -place : place;
-  const int64_t kept = std::max<int64_t>(1, std::llround(share * static_cast<double>(units)));
-  torch::Tensor rank = at::zeros({units}, torch::kFloat64);
-  for (int64_t i = 0; i < kept; ++i) rank[i * units / kept] = 1;
-  return rank;
-}
 
 }  // namespace
 
-// Units must be few enough, and gates such that a look at single units tells.
-bool measures_units(const GateOptions& options, int64_t units) {
-  const bool possible = options.logits == LogitKind::global && options.control != ControlKind::lambda &&
-                        options.unit != UnitKind::none && options.pi == 0.5;
-  if (options.worth != UnitWorth::measured)
-    return possible && options.worth == UnitWorth::automatic &&
-           (options.unit == UnitKind::group || options.cost == UnitCost::serving) && !options.on_structure() &&
-           units <= most_measured_units;
-  if (!possible)
-    throw UserError("gate.worth = measured needs gate.target_active or gate.k, gate.logits = global and gate.pi = 0.5");
-  if (options.attach.has(Attach::layers) && (options.attach.has(Attach::heads) || options.attach.has(Attach::ffn))) {
-    throw UserError(
-        "gate.worth = measured closes units one by one, and heads and neurons are parts of layers: gate layers alone, or leave "
-        "it "
-        "out");
-  }
-  if (units > most_measured_on_request) {
-    throw UserError(fmt::format("gate.worth = measured closes units one by one: at most {}, and there are {}. Leave it out.",
-                                most_measured_on_request, units));
-  }
-  return true;
-}
-
-void resolve_control(GateOptions& options, bool control_named) {
-  if (options.unit == UnitKind::none) return;
-  const int named = int(options.lambda.has_value()) + int(options.target_active.has_value()) + int(options.k.has_value()) +
-                    int(options.target_speedup.has_value());
-  if (named > 1)
-    throw UserError("gate.lambda, gate.target_active, gate.target_speedup and gate.k exclude each other: set one of them");
-  const bool target = options.target_active || options.target_speedup;
-  const ControlKind implied = target ? ControlKind::target : options.k ? ControlKind::top_k : ControlKind::lambda;
-  if (control_named && named == 1 && options.control != implied) {
-    throw UserError(
-        fmt::format("gate.control = {} does not go with gate.{}; leave out gate.control: it follows from the other option",
-                    name_of_enum(options.control),
-                    options.lambda           ? "lambda"
-                    : options.target_active  ? "target_active"
-                    : options.target_speedup ? "target_speedup"
-                                             : "k"));
-  }
-  if (!control_named || named == 1) options.control = implied;
-  if (options.control == ControlKind::lambda && !options.lambda) options.lambda = GateOptions::default_lambda;
-  if (options.control == ControlKind::target && !target)
-    throw UserError("gate.control = target needs gate.target_active or gate.target_speedup");
-  if (options.control == ControlKind::top_k && !options.k) throw UserError("gate.control = top-k needs gate.k");
-  if (options.logits == LogitKind::fixed && options.control == ControlKind::lambda) {
-    throw UserError(
-        "gate.logits = static picks a mask of a given size: set gate.target_active, gate.target_speedup or gate.k, not "
-        "gate.lambda");
-  }
-}
-
 GateControl::GateControl(const GateOptions& options, std::vector<const GateSite*> sites, const ControlPlan& plan)
-    : options_(options), sites_(std::move(sites)), plan_(plan), rate_(plan.rate.value_or(learning_rate(plan.annealing_steps))) {
+    : options_(options),
+      sites_(std::move(sites)),
+      plan_(plan),
+      rate_(plan.rate.value_or(learning_rate(plan.annealing_steps))),
+      total_cost_(cost_of_all_units(sites_)),
+      target_share_(gate_target(options_, sites_)),
+      mask_(std::make_unique<StaticMask>(options_, sites_, target_share_, plan.annealing_steps, plan.seed)) {
   int64_t units = 0;
   for (const GateSite* site : sites_) {
     units += site->gate->units();
-    total_cost_ += site->gate->cost().sum().item<double>();
-    scores_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
     late_logits_.push_back(at::zeros({site->gate->units()}, torch::kFloat64));
   }
-  if (options_.k && !sites_.empty() && *options_.k > units) {
-    throw UserError(fmt::format("gate.k = {} but there are only {} units", *options_.k, units));
-  }
-  find_target();
   const bool by_count = options_.control == ControlKind::top_k;
   if (plan.measures && !sites_.empty() && measures_units(options_, units)) {
-    search_ = std::make_unique<UnitSearch>(sites_, target_share(), by_count);
+    search_ = std::make_unique<UnitSearch>(sites_, target_share_, by_count);
   } else if (options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed) {
     competition_ = std::make_unique<GateCompetition>(sites_, plan.annealing_steps, rate_, by_count);
   }
@@ -160,49 +77,7 @@ std::string GateControl::obstacle() const {
   return "";
 }
 
-// A share of units that all cost the same is rounded to whole units. Where parts of an encoder have their own costs, less than
-// the cheapest part of each kind cannot be had, and that is said before training.
-void GateControl::find_target() {
-  int64_t units = 0;
-  std::optional<double> besides;
-  for (const GateSite* site : sites_) {
-    units += site->gate->units();
-    if (site->cost_besides) besides = besides.value_or(0) + *site->cost_besides;
-  }
-  if (options_.k) target_share_ = static_cast<double>(*options_.k) / static_cast<double>(units);
-  if (options_.target_active) target_share_ = *options_.target_active;
-  if (sites_.empty()) return;
-  if (options_.target_speedup && !besides) {
-    throw UserError(
-        "gate.target_speedup needs gates on the structure of a text encoder: gate.attach = heads, ffn, layers, or several of "
-        "them");
-  }
-  if (!besides || options_.k) return;
-  const double least = least_cost_share(sites_), whole = *besides + total_cost_;
-  if (options_.target_speedup) {
-    target_share_ = (whole / *options_.target_speedup - *besides) / total_cost_;
-    const auto shares = [](const GateSite* site) { return site->shared != nullptr; };
-    const bool sharing = std::any_of(sites_.begin(), sites_.end(), shares);
-    const double each = 1 / static_cast<double>(units);
-    if (!sharing && least > each * static_cast<double>(sites_.size()) * (1 - 1e-6))
-      target_share_ = each * std::floor(target_share_ / each + 1e-9);  // all cost the same: rounded down, never less speed
-    if (target_share_ >= least * (1 - 1e-9)) return;
-    throw UserError(fmt::format(
-        "gate.target_speedup = {} cannot be met: with one unit of each kind left the model is {:.2f} times as fast as "
-        "the dense one, by gate.cost = {}. Ask for at most that.",
-        *options_.target_speedup, whole / (*besides + least * total_cost_), name_of_enum(options_.cost)));
-  }
-  if (target_share_ < least) {
-    throw UserError(fmt::format(
-        "gate.target_active = {} cannot be met: one unit of each kind is {:.4f} of the cost (gate.cost = {}). Ask for "
-        "at least that.",
-        target_share_, least, name_of_enum(options_.cost)));
-  }
-}
-
-bool GateControl::prunes_in_rounds() const { return options_.ranks_units() && options_.static_rounds > 1; }
-
-double GateControl::target_now(const GateState& state) const { return 1 + (target_share() - 1) * state.ramp; }
+double GateControl::target_now(const GateState& state) const { return 1 + (target_share_ - 1) * state.ramp; }
 
 GateState GateControl::state(GateState scheduled) const {
   if (scheduled.phase != Phase::anneal) return scheduled;
@@ -242,14 +117,7 @@ bool GateControl::price_is_in_loss() const {
   return options_.control == ControlKind::target && options_.logits == LogitKind::instance;
 }
 
-bool GateControl::ranks_now(const GateState& state) const {
-  if (options_.logits != LogitKind::fixed) return false;
-  return state.phase == Phase::warmup || (state.phase == Phase::anneal && prunes_in_rounds() && rounds_ < options_.static_rounds);
-}
-
-bool GateControl::wants_probe(const GateState& state) const {
-  return options_.static_by == StaticBy::gradient && ranks_now(state);
-}
+bool GateControl::wants_probe(const GateState& state) const { return mask_->wants_probe(state); }
 
 torch::Tensor GateControl::penalty(const GatePass& pass) const {
   const GateState& state = pass.state();
@@ -280,7 +148,7 @@ void GateControl::observe(const GatePass& pass) {
 bool GateControl::can_be_replayed(const GateState& state) const {
   if (sites_.empty() || state.phase == Phase::harden) return true;
   if (options_.logits == LogitKind::fixed)
-    return !ranks_now(state) && (state.phase != Phase::anneal || options_.test_rule != TestRule::median);
+    return !mask_->ranks(state) && (state.phase != Phase::anneal || options_.test_rule != TestRule::median);
   return state.phase == Phase::warmup || (options_.logits == LogitKind::global && options_.control != ControlKind::top_k);
 }
 
@@ -297,12 +165,7 @@ void GateControl::follow(const GatePass& pass) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const GatePass::Record* record = pass.record(*sites_[i]);
     if (record == nullptr) continue;  // a skipped layer
-    if (ranks_now(state)) {
-      if (wants_probe(state) && !record->probe.defined())
-        throw std::logic_error("ranking by gradient needs GatePass::probing during warm-up");
-      const torch::Tensor score = record->probe.defined() ? gradient_score(*record) : by_unit(*record, magnitude(*record));
-      scores_[i] += score.to(torch::kCPU, torch::kFloat64);
-    }
+    if (mask_->ranks(state)) mask_->rank(i, *record);
     if (compete) competition_->follow(i, *record, state, price_is_in_loss() ? price_ : 0, pass.live());
   }
 }
@@ -310,11 +173,7 @@ void GateControl::follow(const GatePass& pass) {
 void GateControl::decide(const GateState& state) {
   torch::NoGradGuard no_grad;
   ramp_ = state.ramp;
-  if (prunes_in_rounds() && ranks_now(state) && state.phase == Phase::anneal) {
-    ++annealed_;
-    const double due = static_cast<double>(rounds_ * plan_.annealing_steps) / static_cast<double>(options_.static_rounds);
-    if (static_cast<double>(annealed_) >= due) pick(state);
-  }
+  mask_->step_done(state);
   if (!chooses() || sites_.empty() || state.phase != Phase::anneal) return;
   remember_late_logits();
   if (competition_) price_ = competition_->decide(state, target_now(state));
@@ -364,51 +223,18 @@ void GateControl::remember_late_logits() {
 
 void GateControl::start_annealing(const GateState& state) {
   if (search_) search_->start();
-  if (options_.logits == LogitKind::fixed) pick(state);
-}
-
-void GateControl::pick(const GateState& state) {
-  torch::NoGradGuard no_grad;
-  ++rounds_;
-  double share = target_share();
-  if (prunes_in_rounds()) share = 1 + (share - 1) * static_cast<double>(rounds_) / static_cast<double>(options_.static_rounds);
-  std::vector<torch::Tensor> ranking, weight;
-  for (size_t i = 0; i < sites_.size(); ++i) {
-    const Draw draw{plan_.seed, 0, static_cast<int64_t>(i), at::zeros({1}, torch::kInt64), nullptr, {}};
-    const int64_t units = sites_[i]->gate->units();
-    if (options_.static_by == StaticBy::random) {
-      ranking.push_back(uniform_noise(draw, units, torch::kCPU)[0]);
-    } else if (!options_.ranks_units()) {
-      ranking.push_back(rank_of_places(options_.static_by, units, share));
-    } else if (rounds_ > 1) {  // what is closed stays closed
-      ranking.push_back(scores_[i].masked_fill(open_units(*sites_[i], state).cpu().logical_not(), -1));
-    } else {
-      ranking.push_back(scores_[i]);
-    }
-    weight.push_back(sites_[i]->gate->cost());
-  }
-  picked_ = true;
-  const UnitBudget budget{share,
-                          total_cost_,
-                          prunes_in_rounds() && rounds_ < options_.static_rounds ? std::nullopt : options_.k,
-                          {}};
-  const auto masks = choose_units(sites_, ranking, weight, budget);
-  for (size_t i = 0; i < sites_.size(); ++i) {
-    HardConcrete gate = sites_[i]->gate;
-    gate->force(masks[i].to(gate->logits().device()), state.tau);
-    if (prunes_in_rounds()) scores_[i].zero_();
-  }
+  if (options_.logits == LogitKind::fixed) mask_->pick(state);
 }
 
 Hardening GateControl::harden(const GateState& state) {
   torch::NoGradGuard no_grad;
   Hardening result;
-  if (options_.logits == LogitKind::fixed && !picked_)
+  if (options_.logits == LogitKind::fixed && !mask_->picked())
     throw std::logic_error("static logits: harden() needs start_annealing() first");
   const bool project = options_.control != ControlKind::lambda && options_.logits != LogitKind::fixed;
   std::vector<torch::Tensor> ranking, weight, masks;
   GateState step_before = state;  // top-k: units beyond k were closed before
-  if (options_.control == ControlKind::top_k) limit(step_before, target_share());
+  if (options_.control == ControlKind::top_k) limit(step_before, target_share_);
   for (size_t i = 0; i < sites_.size(); ++i) {
     ranking.push_back(sites_[i]->gate->logits());
     const torch::Tensor cost = sites_[i]->gate->cost().to(torch::kCPU, torch::kFloat64);
@@ -417,7 +243,7 @@ Hardening GateControl::harden(const GateState& state) {
                               : cost);
   }
   if (project) {
-    const UnitBudget budget{target_share(), total_cost_, options_.k, search_ ? std::optional(0.0) : std::nullopt};
+    const UnitBudget budget{target_share_, total_cost_, options_.k, search_ ? std::optional(0.0) : std::nullopt};
     masks = choose_units(sites_, ranking, weight, budget);
     result.logit_spread = at::cat(ranking).std(/*unbiased=*/false).item<double>();
     if (annealed_ > late_step()) {
@@ -447,21 +273,13 @@ Hardening GateControl::harden(const GateState& state) {
 }
 
 std::map<std::string, torch::Tensor> GateControl::memory() const {
-  std::map<std::string, torch::Tensor> result;
+  std::map<std::string, torch::Tensor> result = mask_->memory();
   result["price"] = at::full({1}, price_, torch::kFloat64);
   result["ramp"] = at::full({1}, ramp_, torch::kFloat64);
-  result["picked"] = at::full({1}, picked_ ? 1 : 0, torch::kInt64);
-  for (size_t i = 0; i < sites_.size(); ++i) {
-    result[sites_[i]->name + "/scores"] = scores_[i].clone();
-  }
   if (competition_) {
     for (const auto& [name, tensor] : competition_->memory()) result["competition/" + name] = tensor;
   }
   if (search_) result["search"] = search_->memory();
-  if (prunes_in_rounds()) {
-    result["rounds"] = at::full({1}, rounds_, torch::kInt64);
-    result["annealed"] = at::full({1}, annealed_, torch::kInt64);
-  }
   if (chooses()) {
     result["annealed"] = at::full({1}, annealed_, torch::kInt64);
     for (size_t i = 0; i < sites_.size(); ++i) result[sites_[i]->name + "/late_logits"] = late_logits_[i].clone();
@@ -472,10 +290,7 @@ std::map<std::string, torch::Tensor> GateControl::memory() const {
 void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
   price_ = memory.at("price").item<double>();
   ramp_ = memory.at("ramp").item<double>();
-  picked_ = memory.at("picked").item<int64_t>() != 0;
-  for (size_t i = 0; i < sites_.size(); ++i) {
-    scores_[i] = memory.at(sites_[i]->name + "/scores").clone();
-  }
+  mask_->restore(memory);
   if (competition_) {
     const std::string prefix = "competition/";
     std::map<std::string, torch::Tensor> own;
@@ -485,10 +300,6 @@ void GateControl::restore(const std::map<std::string, torch::Tensor>& memory) {
     competition_->restore(own);
   }
   if (search_) search_->restore(memory.at("search"));
-  if (prunes_in_rounds()) {
-    rounds_ = memory.at("rounds").item<int64_t>();
-    annealed_ = memory.at("annealed").item<int64_t>();
-  }
   if (chooses()) {
     annealed_ = memory.at("annealed").item<int64_t>();
     for (size_t i = 0; i < sites_.size(); ++i) late_logits_[i] = memory.at(sites_[i]->name + "/late_logits").clone();

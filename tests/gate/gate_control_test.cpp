@@ -1,8 +1,6 @@
 #include "l0gm/gate_control.h"
 
 #include "gate/toy_control.h"
-#include "l0gm/error.h"
-#include "support/temporary_folder.h"
 
 namespace l0gm {
 namespace {
@@ -55,14 +53,6 @@ TEST(GateControl, OnlyTopKLimitsOpenUnits) {
   EXPECT_DOUBLE_EQ(keep(by_lambda(0.25), half), 1);
 }
 
-TEST(GateControl, MoreUnitsThanThereAreIsRefusedWithBothNumbers) {
-  const GateOptions options = by_count(9);
-  const GateSite site = site_of(options, at::zeros({8}, torch::kFloat64));
-  const std::string message = message_of<UserError>([&] { GateControl(options, {&site}); });
-  EXPECT_NE(message.find("gate.k = 9"), std::string::npos) << message;
-  EXPECT_NE(message.find("8 units"), std::string::npos) << message;
-}
-
 TEST(GateControl, ContinuesFromARestoredState) {
   for (GateOptions options : {by_target(0.3), by_lambda(0.1)}) {
     options.logits = LogitKind::instance;
@@ -98,57 +88,6 @@ TEST(GateControl, StoredStateIsACopy) {
   control.observe(pass);
   EXPECT_EQ(before.at("interface/scores").sum().item<double>(), 0);
   EXPECT_GT(control.memory().at("interface/scores").sum().item<double>(), 0);
-}
-
-// ---- options that contradict each other
-
-TEST(ResolveControl, FollowsFromWhatIsNamed) {
-  EXPECT_EQ(by_lambda(0.1).control, ControlKind::lambda);
-  EXPECT_EQ(by_target(0.1).control, ControlKind::target);
-  EXPECT_EQ(by_count(3).control, ControlKind::top_k);
-  GateOptions nothing;
-  resolve_control(nothing, false);
-  EXPECT_EQ(nothing.control, ControlKind::lambda);
-  EXPECT_EQ(nothing.lambda, GateOptions::default_lambda);
-  GateOptions dense;
-  dense.unit = UnitKind::none;
-  dense.lambda = 1;
-  dense.k = 1;
-  EXPECT_NO_THROW(resolve_control(dense, false)) << "without gates these options do not matter";
-}
-
-TEST(ResolveControl, ContradictionsAreRefused) {
-  const auto refused = [](GateOptions options, bool named, const std::string& part) {
-    const std::string message = message_of<UserError>([&] { resolve_control(options, named); });
-    EXPECT_NE(message.find(part), std::string::npos) << message;
-  };
-  GateOptions options;
-  options.lambda = 0.1;
-  options.k = 3;
-  refused(options, false, "exclude each other");
-  options = {};
-  options.control = ControlKind::target;
-  refused(options, true, "needs gate.target_active");
-  options.lambda = 0.1;
-  refused(options, true, "gate.control = target does not go with gate.lambda");
-  options = {};
-  options.control = ControlKind::top_k;
-  refused(options, true, "needs gate.k");
-  options.target_active = 0.5;
-  refused(options, true, "gate.control = top-k does not go with gate.target_active");
-  options = {};
-  options.logits = LogitKind::fixed;
-  refused(options, false, "set gate.target_active");
-  options.lambda = 0.1;
-  refused(options, false, "not gate.lambda");
-}
-
-TEST(ResolveControl, ControlMayBeNamedTogetherWithItsOption) {
-  GateOptions options;
-  options.control = ControlKind::target;
-  options.target_active = 0.25;
-  EXPECT_NO_THROW(resolve_control(options, true));
-  EXPECT_EQ(options.control, ControlKind::target);
 }
 
 }  // namespace
