@@ -101,12 +101,15 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   std::signal(SIGTERM, request_stop);
   const auto train_one = [&](const Config& what, const std::filesystem::path& out, bool end_here) {
     bool finished = false;
-    {
+    try {
       ProgressObserver progress(common.progress);
       TensorBoardObserver events(out / "tensorboard");
       std::vector<Observer*> observers = {&progress};
       if (arguments.tensorboard) observers.push_back(&events);
       finished = train(modalities(), what, out, arguments.resume, machine, observers, stop_requested, end_here);
+    } catch (const UserError&) {
+      RunFolder::remove_if_never_started(out);
+      throw;
     }
     if (finished) return evaluate_run(modalities(), out, Split::valid, machine);
     throw Stopped("stopped; everything up to here is saved. To end the run here add --finish; go on with: " +

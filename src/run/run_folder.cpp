@@ -59,6 +59,13 @@ void RunFolder::require_free(const fs::path& path) {
   }
 }
 
+void RunFolder::remove_if_never_started(const fs::path& path) {
+  if (!is_run(path) || !was_never_started(path)) return;
+  const std::unique_ptr<FileLock> lock = FileLock::try_take(path / "lock");
+  std::error_code ignored;
+  if (lock != nullptr) fs::remove_all(path, ignored);  // else another process is about to start there
+}
+
 RunFolder RunFolder::create(const fs::path& path, const std::string& modality) {
   require_free(path);
   std::error_code error;

@@ -40,6 +40,8 @@ class RunFolder {
   // An existing run: refused when it is not a run, is damaged, or was written by a newer version.
   static RunFolder open(const std::filesystem::path& path);
   static bool is_run(const std::filesystem::path& path);
+  // Removes what create() made, if training never started there: its configuration was refused. Anything else is left alone.
+  static void remove_if_never_started(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "config.toml"; }

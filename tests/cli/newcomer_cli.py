@@ -87,6 +87,32 @@ class Newcomer(CliCase):
         self.refused("train", self.config, "-o", self.path("run"), "--set", f"data.test={self.path('project', 'test.csv')}",
                      says=["test.csv: line 7", "'perhaps'", "add rows of that class"])
 
+    def test_a_class_of_three_rows_is_named(self):
+        lines = rows()
+        for place in (3, 90, 170):
+            lines[place][2] = "perhaps"
+        self.table(lines)
+        _, error = self.train("run")
+        self.assertRegex(error, r"warning: .*'perhaps' \([12] training, [01] validation and [01] test rows\)")
+
+    def test_more_columns_asked_for_than_there_are(self):
+        self.table(rows())
+        self.refused("train", self.config, "-o", self.path("run"), "--set", "gate.unit=group", "--set", "gate.k=9",
+                     says=["gate.k = 9", "2 columns", "at most 2"])
+        self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_the_first_odd_cell_is_shown(self):
+        self.table([[a, b, "red" if i % 2 else "blue", y] for i, (a, b, y) in enumerate(rows())], header="a,b,c,y")
+        self.train("run")
+        odd = [[a, b, "red"] for a, b, _ in rows(30)]
+        odd[7][1], odd[9][1], odd[8][2] = "24 inches", "unknown", "green"
+        self.table(odd, header="a,b,c", name="new.csv")
+        told = json.loads(self.run_program("predict", self.path("run"), self.path("new.csv"), "-o", self.path("p.csv"), "--json")[0])
+        self.assertEqual(told["unreadable"], {"b": 2})
+        self.assertEqual(told["first"], {"unreadable": {"b": {"cell": "24 inches", "row": 7}}, "unseen": {"c": {"cell": "green", "row": 8}}})
+        text, _ = self.run_program("predict", self.path("run"), self.path("new.csv"), "-o", self.path("p.csv"))
+        self.assertIn("not a number, read as missing: 2 in b (first '24 inches' in row 7)", text)
+
     def test_another_labelled_file(self):
         lines = rows()
         self.table(lines)

@@ -113,6 +113,23 @@ TEST_F(RunFolders, ACreationThatWasKilledCanBeRepeated) {
   EXPECT_THROW(RunFolder::create(folder_.path() / "second", "table"), UserError);
 }
 
+TEST_F(RunFolders, WhatWasNeverStartedCanBeRemovedAndNothingElse) {
+  {
+    RunFolder folder = RunFolder::create(path_, "table");
+    folder.lock();
+    RunFolder::remove_if_never_started(path_);
+    EXPECT_TRUE(RunFolder::is_run(path_)) << "it is in use";
+  }
+  RunFolder::remove_if_never_started(path_);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  RunFolder::create(path_, "table").set_started();
+  RunFolder::remove_if_never_started(path_);
+  EXPECT_TRUE(RunFolder::is_run(path_));
+  folder_.write("second/mine", "");
+  RunFolder::remove_if_never_started(folder_.path() / "second");
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "second" / "mine"));
+}
+
 TEST_F(RunFolders, OpensOnlyRuns) {
   EXPECT_TRUE(contains(refusal(), "does not exist"));
   std::filesystem::create_directories(path_);
