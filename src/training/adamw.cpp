@@ -69,6 +69,11 @@ void AdamW::clear_gradients() {
   }
 }
 
+void AdamW::reset() {
+  torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : state()) tensor.zero_();  // in its own memory, which steps that were captured know
+}
+
 TensorMap AdamW::state() const {
   TensorMap state;
   for (const SlotGroup& group : groups_) {

@@ -25,6 +25,7 @@ class AdamW {
   // The factor as a scalar on the device, for a step that is captured and replayed.
   torch::Tensor step(const torch::Tensor& live_factor, double clip) { return step(1, live_factor, clip); }
   void clear_gradients();
+  void reset();  // as if no step had been
   TensorMap state() const;
   void restore(const TensorMap& state, const std::string& source);
 

@@ -84,6 +84,8 @@ class Modality {
   virtual std::shared_ptr<Model> make_model(const Record& record, const Config& config, uint64_t seed) const = 0;
   // Weights that training starts from, where they are not drawn: a pretrained encoder.
   virtual void start(Model&, const Config&) const {}
+  // Of another run's weights that this model is to start from (model.init_from): leaves out what it can do without.
+  virtual void leave_out(TensorMap& /*weights*/, const Model&) const {}
   virtual std::unique_ptr<Task> make_task(const std::shared_ptr<Dataset>& dataset, const Record& record,
                                           std::shared_ptr<Model> model, const Config& config, const Machine& machine) const = 0;
   // A line for the log when training starts.

@@ -16,6 +16,9 @@ inline constexpr auto enum_names<ClassWeights> = std::to_array<std::string_view>
 enum class Decay { cosine, linear, constant };
 template <>
 inline constexpr auto enum_names<Decay> = std::to_array<std::string_view>({"cosine", "linear", "constant"});
+enum class Selection { loss, calibrated };
+template <>
+inline constexpr auto enum_names<Selection> = std::to_array<std::string_view>({"loss", "calibrated"});
 enum class Quality { good, fast, best };
 template <>
 inline constexpr auto enum_names<Quality> = std::to_array<std::string_view>({"good", "fast", "best"});
@@ -78,7 +81,9 @@ struct TrainOptions {
   double lr_warmup = 0.04;
   Decay lr_decay = Decay::cosine;
   double lr_end = 0.02;
+  bool lr_restart = false;
   CalibratorKind calibrator = CalibratorKind::temperature;
+  Selection select = Selection::loss;
   double checkpoint_every = 1;
   double evaluate_every = 1;
   Precision precision = Precision::float32;
@@ -118,7 +123,13 @@ struct TrainOptions {
     v("lr_warmup", lr_warmup, "share of the steps over which the learning rate rises", between(0, 1));
     v("lr_decay", lr_decay, "how it falls afterwards");
     v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));
+    v("lr_restart", lr_restart,
+      "once gates are fixed it rises and falls again over the steps that are left, and the optimiser starts anew: what is left of "
+      "the model trains at a full rate");
     v("calibrator", calibrator, "fitted on validation rows and stored with the run");
+    v("select", select,
+      "which weights are kept: those with the lowest validation `loss`, or with the lowest one once probabilities are `calibrated` "
+      "(`calibrator`, each row by one that was fitted to others); so, too, what counts for `patience`");
     v("checkpoint_every", checkpoint_every, "epochs between checkpoints; below 1: several in an epoch", above(0));
     v("evaluate_every", evaluate_every,
       "epochs between looks at the validation rows, below 1: several in an epoch; the last step is always looked at", above(0));

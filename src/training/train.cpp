@@ -136,10 +136,11 @@ Lesson ask_teacher(const Modalities& modalities, const DistillOptions& options, 
 }
 
 // Weights of another run as a start: all but the gates must fit; gates are taken over where they fit.
-void start_from(const std::string& path, Model& model) {
+void start_from(const std::string& path, const Modality& modality, Model& model) {
   const RunFolder folder = RunFolder::open(path);
   folder.require_finished();
   TensorMap given = load_tensors(folder.best()).tensors, wanted = model.state();
+  modality.leave_out(given, model);
   for (const auto& [name, parameter] : model.gates()) {
     const auto found = given.find(name);
     const bool fits = found != given.end() && found->second.sizes() == parameter.sizes();
@@ -256,7 +257,7 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
   const bool from_checkpoint = resume && std::filesystem::exists(out / "checkpoint" / "state.safetensors");
   if (!config.model.init_from.empty() && !from_checkpoint) {
     try {
-      start_from(config.model.init_from, *model);
+      start_from(config.model.init_from, modality, *model);
     } catch (const UserError& error) {
       throw UserError(fmt::format("model.init_from = {}: {}", config.model.init_from, error.what()));
     }

@@ -6,27 +6,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
-#include <numeric>
 
 #include "base/log.h"
 #include "gate/gate_figures.h"
 #include "gate/tensor_values.h"
 #include "l0gm/error.h"
 #include "metrics/scores.h"
-#include "training/weighted_loss.h"
 
 namespace l0gm {
 
 namespace {
 
 constexpr double diverging_above = 20;  // times the loss of a uniform guess
-
-// Rows that a look at single units predicts: fewer where there are many units to try.
-constexpr int64_t most_measured_rows = 4000, fewest_measured_rows = 500, measured_work = 1'500'000;  // rows times predictions
-
-// Steps that are tried from each of two starts once gates are fixed: this part of those that follow, at most so many.
-constexpr int64_t tried_share = 10, most_tried_steps = 1000;
 
 constexpr int64_t look_at_losses_every = 16;  // steps, on a device whose answer the host has to wait for
 
@@ -40,12 +31,12 @@ std::vector<AdamW::Group> groups_of(const Model& model, const TrainOptions& opti
   return all;
 }
 
-int64_t count_annealing_steps(const Schedule& schedule, int64_t steps) {
-  int64_t annealing = 0;
+int64_t count_steps(const Schedule& schedule, int64_t steps, Phase phase) {
+  int64_t count = 0;
   for (int64_t step = 0; step < steps; ++step) {
-    if (schedule.at(static_cast<double>(step) / static_cast<double>(steps)).phase == Phase::anneal) ++annealing;
+    if (schedule.at(static_cast<double>(step) / static_cast<double>(steps)).phase == phase) ++count;
   }
-  return annealing;
+  return count;
 }
 
 // A number of epochs, perhaps a part of one, as steps.
@@ -63,7 +54,8 @@ Trainer::Trainer(std::shared_ptr<Model> model, Task& task, const Config& config,
       schedule_(config.schedule),
       steps_per_epoch_((task.steps_per_epoch() + config.train.accumulate - 1) / config.train.accumulate),
       steps_(config.train.epochs * steps_per_epoch_),
-      annealing_steps_(count_annealing_steps(schedule_, steps_)),
+      annealing_steps_(count_steps(schedule_, steps_, Phase::anneal)),
+      rate_(config.train, steps_, model_->sites().empty() ? steps_ : steps_ - count_steps(schedule_, steps_, Phase::harden)),
       control_(config.gate, model_->sites(),
                {annealing_steps_, config.train.gate_lr, static_cast<uint64_t>(config.train.seed),
                 config.schedule.kind == ScheduleKind::anneal}),
@@ -99,22 +91,6 @@ GateState Trainer::gate_state(int64_t step) const {
   return control_.state(schedule_.at(static_cast<double>(step) / static_cast<double>(steps_)));
 }
 
-double Trainer::learning_rate_factor(int64_t step) const {
-  const TrainOptions& options = config_.train;
-  const double warmup = options.lr_warmup * static_cast<double>(steps_), at = static_cast<double>(step);
-  if (at < warmup) return (at + 1) / (warmup + 1);
-  const double x = (at - warmup) / std::max(1.0, static_cast<double>(steps_) - warmup);
-  switch (options.lr_decay) {
-    case Decay::cosine:
-      return options.lr_end + (1 - options.lr_end) * (0.5 + 0.5 * std::cos(std::numbers::pi * x));
-    case Decay::linear:
-      return 1 + (options.lr_end - 1) * x;
-    case Decay::constant:
-      return 1;
-  }
-  return 1;
-}
-
 bool Trainer::enter_phase(const GateState& state, const std::atomic<bool>& stop) {
   if (model_->sites().empty()) return true;
   if (!state_.annealing && state.phase != Phase::warmup) {
@@ -129,6 +105,7 @@ bool Trainer::enter_phase(const GateState& state, const std::atomic<bool>& stop)
     state_.hardening = control_.harden(state);
     state_.hardened = true;
     if (!take_better_weights(state, stop)) return false;
+    if (config_.train.lr_restart) optimiser_.reset();
     average_.reset();
     const Hardening& h = state_.hardening;
     const std::string noun = model_->sites().size() == 1 ? model_->sites()[0]->noun : "units";
@@ -144,141 +121,6 @@ bool Trainer::enter_phase(const GateState& state, const std::atomic<bool>& stop)
       log_warning("only one unit is open: gate.lambda is too large or gate.target_active too small for this model");
   }
   return true;
-}
-
-double Trainer::validation_loss(const GateState& state) {
-  return weighted_nll(task_, task_.predict(*model_, control_.state(state), Split::valid));
-}
-
-void Trainer::look_at_units(const GateState& state) {
-  const int64_t rows = std::clamp(measured_work / control_.measurements(), fewest_measured_rows, most_measured_rows);
-  if (config_.train.ema <= 0) average_.reset();
-  const AveragedWeights::InUse averaged(average_);
-  control_.look([&] { return weighted_losses(task_, task_.predict_sample(*model_, state, Split::valid, rows)); });
-}
-
-// In a long run the weights may have overfitted before the gates are fixed, and what follows would start from there. Earlier ones
-// have not learned to do without what is closed now: which of both is the better start shows after some steps with these gates.
-bool Trainer::take_better_weights(const GateState& state, const std::atomic<bool>& stop) {
-  if (state_.best_step_before < 0 || !std::filesystem::exists(folder_.before_hardening())) return true;
-  if (!pruning_.is_over()) return true;  // these weights will be pruned or rewound anyway
-  double now = averaged_loss(state);
-  if (now <= state_.best_nll_before) return true;
-  const TensorMap kept = cloned(model_->state());
-  TensorMap earlier = load_tensors(folder_.before_hardening()).tensors;
-  for (const auto& [name, gate] : model_->gates()) earlier[name] = kept.at(name);
-  const int64_t left = state_.stopped_early ? 0 : steps_ - state_.step;
-  const int64_t tried = std::min(left, std::clamp(left / tried_share, int64_t{1}, most_tried_steps));
-  if (tried > 0) now = loss_after(tried, kept, stop);
-  const double then = loss_after(tried, earlier, stop);
-  if (tried > 0 && stop) return false;
-  const bool goes_back = then < now;
-  copy_into(goes_back ? earlier : kept, model_->state(), "weights");
-  if (!goes_back) return true;
-  log_info(fmt::format("weights go on from step {}: validation loss {:.4f}{}, {:.4f} from step {}", state_.best_step_before, then,
-                       tried > 0 ? fmt::format(" after {} steps with these gates", tried) : " with these gates", now,
-                       state_.step));
-  return true;
-}
-
-double Trainer::averaged_loss(const GateState& state) {
-  if (config_.train.ema <= 0) average_.reset();
-  const AveragedWeights::InUse averaged(average_);
-  return validation_loss(state);
-}
-
-double Trainer::loss_after(int64_t steps, const TensorMap& start, const std::atomic<bool>& stop) {
-  const TrainerState stood = state_;
-  const TensorMap moments = cloned(optimiser_.state());
-  const StepLosses::Kept losses = losses_.keep();
-  const int64_t collected = collected_;
-  losses_.end();
-  copy_into(start, model_->state(), "weights");
-  average_.reset();
-  for (int64_t k = 0; k < steps && !stop; ++k, ++state_.step)
-    step(gate_state(state_.step), state_.step / steps_per_epoch_, state_.step % steps_per_epoch_);
-  const double loss = averaged_loss(gate_state(stood.step));
-  optimiser_.restore(moments, "moments");
-  state_ = stood;
-  losses_.restore(losses);
-  collected_ = collected;
-  return loss;
-}
-
-void Trainer::step(const GateState& state, int64_t epoch, int64_t index) {
-  model_->train();
-  const int64_t parts = config_.train.accumulate, begin = index * parts, end = std::min(begin + parts, task_.steps_per_epoch());
-  const std::shared_ptr<Batch> batch = task_.training_batch(epoch, begin);
-  if (losses_.begin(state_.loss_sum, batch->targets.device())) collected_ = state_.loss_steps;
-  const double rate_factor = learning_rate_factor(pruning_.rate_step(state_.step));
-  const double average_weight = config_.train.ema > 0 ? average_.next_weight() : 0;
-  StepNumbers* live = numbers_.get();
-  if (live != nullptr) {
-    live->set_step(static_cast<uint64_t>(config_.train.seed), state_.step);
-    live->set(StepNumber::rate_factor, rate_factor);
-    live->set(StepNumber::average_weight, average_weight);
-    control_.set_numbers(state, *live);
-    live->send();
-  }
-  torch::Tensor task_loss, whole_loss;
-  StepParts step;
-  step.gradients = [&](const Batch& first) {
-    optimiser_.clear_gradients();
-    task_loss = whole_loss = torch::Tensor();
-    for (int64_t part = begin; part < end; ++part) {
-      const auto following = part == begin ? nullptr : task_.training_batch(epoch, part);
-      const auto [of_task, whole] = add_gradients(state, following ? *following : first, 1 / static_cast<double>(end - begin));
-      task_loss = task_loss.defined() ? task_loss + of_task : of_task;
-      whole_loss = whole_loss.defined() ? whole_loss + whole : whole;
-    }
-    control_.follow(*last_pass_);
-  };
-  step.decide = [&] {
-    control_.decide(state);
-    if (live == nullptr || state.phase != Phase::anneal) return;
-    control_.set_numbers(state, *live);
-    live->send();
-  };
-  step.update = [&] {
-    control_.move(state, live);
-    pruning_.mask_gradients();
-    const torch::Tensor norm = live != nullptr ? optimiser_.step(live->at(StepNumber::rate_factor), config_.train.clip)
-                                               : optimiser_.step(rate_factor, config_.train.clip);
-    pruning_.apply();
-    if (config_.train.ema > 0 && live != nullptr) average_.update(live->at(StepNumber::average_weight));
-    if (config_.train.ema > 0 && live == nullptr) average_.update(average_weight);
-    losses_.add(task_loss, whole_loss + norm);
-  };
-  capture_.run(static_cast<int64_t>(state.phase), live != nullptr && control_.can_be_replayed(state), batch, step);
-  ++state_.loss_steps;
-}
-
-std::pair<torch::Tensor, torch::Tensor> Trainer::add_gradients(const GateState& state, const Batch& batch, double share) {
-  last_pass_ = std::make_unique<GatePass>(state, static_cast<uint64_t>(config_.train.seed), state_.step, batch.example_ids,
-                                          control_.can_be_replayed(state) ? numbers_.get() : nullptr);
-  GatePass& pass = *last_pass_;
-  pass.probing = control_.wants_probe(state);
-  const torch::Tensor logits = model_->forward(batch, pass);
-  torch::Tensor loss = step_loss(task_.loss(logits, batch), batch);
-  const torch::Tensor task_loss = loss.detach();
-  if (pass.further_loss().defined()) loss = loss + pass.further_loss();
-  if (const torch::Tensor penalty = control_.penalty(pass); penalty.defined()) loss = loss + penalty;
-  if (config_.coupling.kind != CouplingKind::none && config_.coupling.weight > 0) {
-    const torch::Tensor log_p = mean_probabilities(logits).clamp_min(1e-12).log();
-    loss = loss + config_.coupling.weight * coupling_loss(config_.coupling.kind, log_p, batch.targets);
-  }
-  if (share != 1) loss = loss * share;
-  loss.backward();
-  return {share != 1 ? task_loss * share : task_loss, loss.detach()};
-}
-
-void Trainer::collect_losses() {
-  const double sum = losses_.loss();
-  if (!std::isfinite(sum)) fail("the loss is not a finite number");
-  if (!std::isfinite(losses_.norm())) fail("the gradient is not finite");
-  if (state_.loss_steps > collected_) last_loss_ = (sum - state_.loss_sum) / static_cast<double>(state_.loss_steps - collected_);
-  collected_ = state_.loss_steps;
-  state_.loss_sum = sum;
 }
 
 void Trainer::fail(const std::string& what) const {
@@ -300,7 +142,7 @@ void Trainer::evaluate(const GateState& of_step, int64_t epoch, const std::vecto
   const AveragedWeights::InUse averaged(average_);
   const GateState state = control_.state(of_step);  // top-k over several sites follows the logits in use
   const Predictions predictions = task_.predict(*model_, state, Split::valid);
-  const double valid_nll = nll(predictions), valid_loss = weighted_nll(task_, predictions);
+  const double valid_nll = nll(predictions), valid_loss = loss_that_counts(predictions);
   const double train_loss = state_.loss_sum / static_cast<double>(state_.loss_steps);
   const double scale = std::max(1.0, config_.distill.temperature * config_.distill.temperature);  // of the soft part
   if (!std::isfinite(valid_nll) || train_loss > scale * diverging_above * std::log(static_cast<double>(task_.class_count()))) {
@@ -384,55 +226,6 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
   std::error_code ignored;
   std::filesystem::remove(folder_.before_hardening(), ignored);
   return true;
-}
-
-void Trainer::end_here() {
-  state_.stopped_early = true;
-  if (state_.best_step >= 0) return;
-  if (state_.step == 0) {
-    throw UserError(fmt::format("{} has no checkpoint yet: there is nothing to end it with. Let it train on with --resume alone.",
-                                folder_.path().string()));
-  }
-  const std::atomic<bool> never{false};
-  enter_phase(schedule_.at(1), never);
-  if (pruning_.finish()) average_.reset();
-  if (config_.train.ema <= 0) average_.reset();
-  const AveragedWeights::InUse averaged(average_);
-  state_.best_nll = validation_loss(schedule_.at(1));
-  state_.best_step = state_.step;
-  save_tensors(folder_.best(), model_->state(), {{"step", std::to_string(state_.step)}});
-}
-
-void Trainer::save() const {
-  TensorMap tensors;
-  add_with_prefix(tensors, "model/", model_->state());
-  add_with_prefix(tensors, "average/", average_.state());
-  add_with_prefix(tensors, "adamw/", optimiser_.state());
-  add_with_prefix(tensors, "control/", control_.memory());
-  add_with_prefix(tensors, "prune/", pruning_.memory());
-  TrainerState state = state_;
-  save_tensors(folder_.state(), tensors, {{"trainer", OptionList::of(state).toml()}});
-}
-
-void Trainer::resume() {
-  if (!std::filesystem::exists(folder_.state())) {
-    folder_.keep_metrics(0);
-    return;
-  }
-  const std::string source = folder_.state().string();
-  const TensorFile file = load_tensors(folder_.state());
-  const auto text = file.metadata.find("trainer");
-  if (text == file.metadata.end()) throw UserError(source + " is not a checkpoint of a run");
-  OptionList::of(state_).read_toml_text(text->second, source);
-  copy_into(with_prefix(file.tensors, "model/"), model_->state(), source);
-  copy_into(with_prefix(file.tensors, "average/"), average_.state(), source);
-  optimiser_.restore(with_prefix(file.tensors, "adamw/"), source);
-  const TensorMap control = with_prefix(file.tensors, "control/");
-  copy_into(control, control_.memory(), source);  // refuses what does not fit
-  control_.restore(control);
-  pruning_.restore(with_prefix(file.tensors, "prune/"), source);
-  folder_.keep_metrics(state_.metrics_lines);
-  seconds_before_ = folder_.seconds_so_far();
 }
 
 }  // namespace l0gm

@@ -10,6 +10,7 @@
 #include "training/adamw.h"
 #include "training/average.h"
 #include "training/config.h"
+#include "training/learning_rate.h"
 #include "training/step_capture.h"
 #include "training/step_losses.h"
 #include "training/task.h"
@@ -79,6 +80,8 @@ class Trainer {
   // Once gates are fixed: goes on from the best weights that there were before, where these are the better start.
   bool take_better_weights(const GateState& state, const std::atomic<bool>& stop);
   double validation_loss(const GateState& state);
+  // By which weights are kept (train.select).
+  double loss_that_counts(const Predictions& predictions) const;
   double averaged_loss(const GateState& state);  // of the averaged weights
   // On validation rows, after so many steps from there, or fewer where `stop` is raised. The model is left as it is then, all
   // else as it was.
@@ -89,7 +92,6 @@ class Trainer {
   std::pair<torch::Tensor, torch::Tensor> add_gradients(const GateState& state, const Batch& batch, double share);
   void collect_losses();  // since the last evaluation; UserError if one was not finite
   void evaluate(const GateState& of_step, int64_t epoch, const std::vector<Observer*>& observers, double seconds);
-  double learning_rate_factor(int64_t step) const;
   void save() const;
   bool patience_is_over() const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -100,6 +102,7 @@ class Trainer {
   const RunFolder& folder_;
   Schedule schedule_;
   int64_t steps_per_epoch_, steps_, annealing_steps_;
+  LearningRate rate_;
   GateControl control_;
   AdamW optimiser_;
   AveragedWeights average_;

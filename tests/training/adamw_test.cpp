@@ -117,6 +117,26 @@ TEST(AdamW, StateGoesOnInAnotherOptimiser) {
   }
 }
 
+TEST(AdamW, StartsAnewAsIfNoStepHadBeen) {
+  const auto after = [](bool reset) {
+    torch::Tensor weight = at::zeros({2}, torch::kFloat64).requires_grad_(true);
+    AdamW optimiser({{0.1, 0, {{"weight", weight}}}});
+    for (int step = 0; step < 5; ++step) {
+      weight.mutable_grad() = at::tensor({-1.0, 3.0}, torch::kFloat64);
+      optimiser.step(1, 0);
+    }
+    const torch::Tensor before = weight.detach().clone();
+    if (reset) optimiser.reset();
+    weight.mutable_grad() = at::tensor({1.0, 2.0}, torch::kFloat64);
+    optimiser.step(1, 0);
+    return weight.detach() - before;
+  };
+  const torch::Tensor anew = after(true), on = after(false);
+  EXPECT_NEAR(anew[0].item<double>(), -0.1, 1e-6) << "a first step goes the whole rate against the gradient";
+  EXPECT_NEAR(anew[1].item<double>(), -0.1, 1e-6);
+  EXPECT_GT(on[0].item<double>(), 0) << "else this test could not tell";
+}
+
 TEST(AdamW, ForeignStateIsRefused) {
   Reference made;
   AdamW optimiser = made.optimiser();

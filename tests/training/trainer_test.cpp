@@ -9,6 +9,8 @@
 #include "data/table/fit.h"
 #include "data/table/source.h"
 #include "l0gm/error.h"
+#include "metrics/calibrator.h"
+#include "metrics/scores.h"
 #include "model/table_model.h"
 #include "training/tiny_run.h"
 
@@ -30,6 +32,12 @@ class BreakingTask : public TableTask {
     if (++calls_ == stop_at) *stop = true;
     return calls_ > good_steps ? good * factor : good;
   }
+  Predictions predict(Model& model, const GateState& state, Split split) override {
+    const Predictions found = TableTask::predict(model, state, split);
+    if (split == Split::valid) told.push_back(found);
+    return found;
+  }
+  std::vector<Predictions> told;  // of validation rows, each time that they were asked for
   int64_t good_steps = std::numeric_limits<int64_t>::max();
   double factor = 1;
   int64_t stop_at = -1;
@@ -151,6 +159,25 @@ TEST_F(Trainers, ADenseRunPicksTheBestOfAllSteps) {
   EXPECT_EQ(state_.best_nll, best);
   EXPECT_LT(state_.best_step, 90);  // it overfits: the end is not the best
   EXPECT_EQ(watcher_.epochs[0].phase, "dense");
+}
+
+// Weights that are too sure of themselves have a high loss, and a calibrator mends that: what is served decides.
+TEST_F(Trainers, TheBestCanBePickedByTheLossThatACalibratorLeaves) {
+  std::vector<int64_t> steps;
+  for (const std::string select : {"loss", "calibrated"}) {
+    const TemporaryFolder place;
+    prepare({"gate.unit=none", "train.lr=0.05", "train.epochs=15", "train.ema=0", "train.select=" + select});
+    run(RunFolder::create(place.path() / "run", "table"));
+    std::vector<double> losses;
+    for (const Predictions& told : task_->told)
+      losses.push_back(nll(select == "loss" ? told : cross_fitted(told, CalibratorKind::temperature)));
+    ASSERT_EQ(losses.size(), 15u);
+    const auto lowest = std::min_element(losses.begin(), losses.end());
+    EXPECT_DOUBLE_EQ(state_.best_nll, *lowest) << select;
+    EXPECT_EQ(state_.best_step, task_->steps_per_epoch() * (lowest - losses.begin() + 1)) << select;
+    steps.push_back(state_.best_step);
+  }
+  EXPECT_NE(steps[0], steps[1]) << "else this test could not tell";
 }
 
 TEST_F(Trainers, PatienceCountsHardenedEpochsOnly) {

@@ -61,9 +61,8 @@ struct EncoderOptions {
       Limit{0, 1, false, true})
         .read_by("encoder.frozen = false");
     v("times_from", times_from,
-      "`gate.cost = latency`: a run whose measured times of an encoder of the same shape are taken, so that runs that are "
-      "compared "
-      "have the same prices; empty: measured when training starts")
+      "`gate.cost = latency`: a run whose measured times of an encoder with the same layers, however many, are taken, so that runs "
+      "that are compared have the same prices; empty: measured when training starts")
         .path()
         .read_by("gate.cost = latency");
     v("blocks", blocks, "`gate.unit = group`: into how many blocks of dimensions the interface is divided", between(1, 65536))

@@ -107,7 +107,9 @@ void take_times(TextRecord& record, const std::string& run, const Machine& machi
   if (folder.modality() != "text") refuse("not a run on texts");
   const TextRecord other = TextRecord::from_json(folder.read_json(folder.schema()));
   if (!other.times) refuse("it measured no times: its gate.cost is not latency, or its gates are not on the encoder's structure");
-  if (!(other.encoder == record.encoder)) refuse("its encoder has another shape");
+  TransformerConfig as_deep = other.encoder;  // times are of a layer: a deeper or flatter encoder has the same
+  as_deep.layers = record.encoder.layers;
+  if (!(as_deep == record.encoder)) refuse("its encoder has another shape");
   if (other.timed_on != kind_of(machine))
     refuse(fmt::format("it was timed on a {}, this run is on a {}", other.timed_on, kind_of(machine)));
   record.times = other.times;
@@ -122,8 +124,8 @@ std::vector<std::string> TextModality::models() const { return text_model_names(
 
 std::vector<Default> TextModality::defaults() const {
   return {{"train.lr_warmup", "0.06"},   {"train.lr_decay", "linear"}, {"train.lr_end", "0"},
-          {"train.calibrator", "power"}, {"schedule.warmup", "0.05"},  {"schedule.anneal_until", "0.7"},
-          {"schedule.ramp_until", "0.6"}};
+          {"train.calibrator", "power"}, {"train.select", "calibrated"}, {"schedule.warmup", "0.05"},
+          {"schedule.anneal_until", "0.7"}, {"schedule.ramp_until", "0.6"}};
 }
 
 void TextModality::resolve(OptionList& options, const Config& config) const {
@@ -266,6 +268,15 @@ void TextModality::start(Model& model, const Config& config) const {
     log_info(fmt::format("{}: {} tensors are not part of the encoder and are left out", config.encoder.path, unread.size()));
   if (!config.encoder.frozen) return;
   for (torch::Tensor parameter : model.encoder().parameters()) parameter.requires_grad_(false);
+}
+
+// Fewer layers than the run has, with encoder.layers: those beyond.
+void TextModality::leave_out(TensorMap& weights, const Model& model) const {
+  const auto& encoder = dynamic_cast<const TextEncoder&>(model.encoder());
+  for (int64_t layer = encoder.config().layers;; ++layer) {
+    const std::string prefix = fmt::format("encoder.transformer.layer{}.", layer);
+    if (std::erase_if(weights, [&](const auto& item) { return item.first.starts_with(prefix); }) == 0) return;
+  }
 }
 
 std::unique_ptr<Task> TextModality::make_task(const std::shared_ptr<Dataset>& dataset, const Record& record,

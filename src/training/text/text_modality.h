@@ -21,6 +21,7 @@ class TextModality : public Modality {
                const Record* stored) const override;
   std::shared_ptr<Model> make_model(const Record& record, const Config& config, uint64_t seed) const override;
   void start(Model& model, const Config& config) const override;
+  void leave_out(TensorMap& weights, const Model& model) const override;
   std::unique_ptr<Task> make_task(const std::shared_ptr<Dataset>& dataset, const Record& record, std::shared_ptr<Model> model,
                                   const Config& config, const Machine& machine) const override;
   std::string describe(const Dataset& dataset, const Record& record, const Model& model) const override;

@@ -101,18 +101,20 @@ TEST(TextStructure, ASpeedUpIsByMeasuredTimesAndOnEveryPart) {
     EXPECT_GT(time, 0);
   EXPECT_GE(run.structure()->speedup, 1.3 - 1e-3);
 
-  const auto with_times_of = [&](const std::string& depth, const std::string& from) {
-    return tiny_text_config({depth, "gate.target_speedup=1.2", "encoder.times_from=" + from});
+  const auto with_times_of = [&](const std::string& shape, const std::string& from) {
+    return tiny_text_config({shape, "gate.target_speedup=1.2", "encoder.times_from=" + from});
   };
-  const Config same = with_times_of("encoder.depth=3", trained.run.string());
-  const TrainedTinyText other(&same);
-  EXPECT_EQ(TextRun(other.run, text_machine()).text.times->head, run.text.times->head) << "the same prices";
+  for (const std::string depth : {"encoder.depth=3", "encoder.depth=2"}) {  // times are of a layer
+    const Config same = with_times_of(depth, trained.run.string());
+    const TrainedTinyText other(&same);
+    EXPECT_EQ(TextRun(other.run, text_machine()).text.times->head, run.text.times->head) << "the same prices";
+  }
   const auto refusal = [&](const Config& wrong) {
     const TemporaryFolder folder;
     const std::atomic<bool> stop{false};
     return message_of<UserError>([&] { train(modalities(), wrong, folder.path() / "run", false, text_machine(), {}, stop); });
   };
-  EXPECT_NE(refusal(with_times_of("encoder.depth=2", trained.run.string())).find("another shape"), std::string::npos);
+  EXPECT_NE(refusal(with_times_of("encoder.heads=4", trained.run.string())).find("another shape"), std::string::npos);
   const TrainedTinyText dense({"encoder.depth=3", "gate.unit=none"});
   EXPECT_NE(refusal(with_times_of("encoder.depth=3", dense.run.string())).find("measured no times"), std::string::npos);
 }

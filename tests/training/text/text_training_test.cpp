@@ -120,6 +120,29 @@ TEST(TextTraining, PretrainedWeightsAreTheStart) {
   }
 }
 
+TEST(TextTraining, ADeeperRunIsAStartForItsFirstLayers) {
+  const TrainedTinyText deep(Settings{"encoder.depth=3", "gate.unit=none"});
+  const std::string start = "model.init_from=" + deep.run.string();
+  const Settings still = {"gate.unit=none", "train.lr=1e-30", "train.head_lr=1e-30", "train.weight_decay=0", "train.epochs=1", start};
+  const auto with_depth = [&](const std::string& depth) {
+    Settings settings = still;
+    settings.push_back("encoder.depth=" + depth);
+    return tiny_text_config(settings);
+  };
+  const Config fewer = with_depth("2"), more = with_depth("4");
+  const TrainedTinyText first(&fewer);
+  TextRun before(deep.run, text_machine()), after(first.run, text_machine());
+  const TensorMap all = before.model->weights(), kept = after.model->weights();
+  EXPECT_LT(kept.size(), all.size());
+  for (const auto& [name, tensor] : kept) EXPECT_TRUE(at::allclose(tensor, all.at(name), 0, 1e-6)) << name;
+  try {
+    TrainedTinyText none(&more);
+    FAIL() << "there is no fourth layer to start from";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("layer3"), std::string::npos) << error.what();
+  }
+}
+
 TEST(TextTraining, LayersLearnAtRatesOfTheirOwn) {
   const Config config = tiny_text_config({"encoder.depth=2", "encoder.layer_decay=0.5"});
   const TextModality text;
