@@ -32,8 +32,8 @@ class Runs:
     def __init__(self, program: Path, out: Path, jobs: int = 1, device: str = "cpu", peers: Path = PEERS) -> None:
         self.program, self.out, self.jobs, self.device, self.peers = program, out, jobs, device, peers
 
-    def l0gm(self, *words: str) -> dict:
-        done = subprocess.run([str(self.program), "--quiet", "--json", *words], capture_output=True, text=True, check=False)
+    def l0gm(self, *words: str, timeout: float | None = None) -> dict:
+        done = subprocess.run([str(self.program), "--quiet", "--json", *words], capture_output=True, text=True, check=False, timeout=timeout)
         if done.returncode != 0:
             raise RuntimeError(f"l0gm {' '.join(words)}: exit status {done.returncode}: {done.stderr}{done.stdout[-500:]}")
         return json.loads(done.stdout)

@@ -3,14 +3,15 @@
 finished ones are kept and skipped as long as configuration and settings are the same (remove the folder after a change of the program).
 
 Usage: bench/text_structure.py [--config examples/text/imdb.toml] [--encoder gte-small] [--speedups 1.5,2,3] [--seeds 3] [--device cuda]
-                               [--set key=value …] [--methods gate,first,…] [--jobs 1] [--only train|time|table] [--out runs/text_structure]
+                               [--set key=value …] [--methods gate,first,…] [--jobs 1] [--seconds S] [--only train|time|table] [--out runs/text_structure]
 A GPU:       L0GM_DATA=… L0GM_WEIGHTS=… bench/text_structure.py --device cuda --epochs 3 > text_structure.md
 A processor: bench/text_structure.py --config examples/text/faster.toml --encoder '' --device cpu --seeds 2
 
 Every method is asked for the same speed-up, by times that were measured on the device before its training, and trains for as many steps; then all runs
-are timed in turn (`l0gm bench text`, --rounds times, the median counts), so that the table shows what was reached and not what was asked for. A method that
-cannot be so fast is listed with the message that says so. Prints Markdown. `--only train` leaves out the timing, `--only time` times what was trained,
-`--only table` prints what is there.
+are timed in turn (`l0gm bench text`, --rounds times, the median counts), so that the table shows what was reached and not what was asked for. Methods on the
+first layers of an encoder (first-8-parts, …) are asked for what is left of the speed-up once the others are gone. A method that cannot be so fast is listed with
+the message that says so. Prints Markdown. `--only train` leaves out the timing, `--only time` times what was trained, `--only table` prints what is there.
+`--seconds`: no training starts later, and those that are not finished by then are ended.
 """
 
 import argparse
@@ -18,7 +19,9 @@ import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +32,9 @@ ALL = {"gate.attach": "heads+ffn+layers"}
 STATIC = {"gate.logits": "static"}
 FROM_START = {**STATIC, "gate.attach": "layers", "schedule.warmup": 0}
 FIRST = {**FROM_START, "gate.static_by": "first"}
+PARTS = {"gate.attach": "heads+ffn"}
+# Gates are fixed early, and what is left trains on from a full learning rate.
+EARLY = {"schedule.warmup": 0.02, "schedule.anneal_until": 0.35, "schedule.ramp_until": 0.7, "train.lr_restart": "true"}
 
 
 @dataclass
@@ -37,6 +43,7 @@ class Method:
     options: dict[str, object]
     taught: bool = False   # by the dense run of the same seed
     started: bool = False  # from the weights of that run
+    layers: int = 0        # only the encoder's first ones; 0: all
 
 
 METHODS = {
@@ -45,7 +52,10 @@ METHODS = {
     "gate-dense": Method("the same, taught by the dense model and started from it", ALL, True, True),
     "gate-layers": Method("gates on layers", {"gate.attach": "layers"}),
     "gate-layers-measured": Method("layers closed one by one by validation loss", {"gate.attach": "layers", "gate.worth": "measured"}),
-    "gate-parts": Method("gates on heads and neurons", {"gate.attach": "heads+ffn"}),
+    "gate-early": Method("the same, gates fixed early", {**ALL, **EARLY}, True, True),
+    "gate-parts": Method("gates on heads and neurons", PARTS),
+    **{f"first-{k}-parts": Method(f"first {k} layers, gates on heads and neurons, taught and started likewise", {**PARTS, **EARLY}, True, True, k)
+       for k in (3, 4, 5, 7, 8, 9)},
     "first": Method("first layers kept", FIRST),
     "first-teacher": Method("first layers kept, taught by the dense model", FIRST, True),
     "first-dense": Method("first layers kept, taught by the dense model and started from it", FIRST, True, True),
@@ -64,14 +74,22 @@ TEACHING = {"distill.weight": 0.5, "distill.temperature": 2, "distill.hidden_wei
 
 class StructureRuns(Runs):
     kept_only = False  # nothing is trained
+    until = float("inf")
+
+    def l0gm(self, *words: str) -> dict:
+        left = self.until - time.monotonic()
+        return super().l0gm(*words) if words[0] != "train" or left == float("inf") else super().l0gm(*words, timeout=left)
 
     def train(self, cell: Cell, seed: int, judge: bool = True) -> dict:
         """A run that the program refuses (a speed-up that cannot be) is kept as its message."""
         result = self.out / cell.name / f"{seed}.json"
-        if self.kept_only:
+        if self.kept_only or time.monotonic() > self.until:
             return json.loads(result.read_text()) if result.exists() else {}
         try:
             return super().train(cell, seed, judge)
+        except subprocess.TimeoutExpired:
+            print(f"{cell.name} seed {seed}: not finished in time", file=sys.stderr)
+            return {}
         except RuntimeError as error:
             message = str(error).strip().splitlines()[-1]
             print(f"{cell.name} seed {seed}: {message}", file=sys.stderr)
@@ -111,13 +129,32 @@ class StructureRuns(Runs):
         return {Path(key): value for key, value in json.loads(kept.read_text()).items()} if kept.exists() else {}
 
 
-def cells_of(arguments: argparse.Namespace, common: dict[str, object]) -> list[Cell]:
+class Prices:
+    """Microseconds of the parts of an encoder, as a run has measured them."""
+
+    def __init__(self, run: Path) -> None:
+        self.run, record = run, json.loads((run / "schema.json").read_text())
+        shape, times = record["encoder"], record["times"]
+        layer = times["rest"] + shape["num_attention_heads"] * times["head"] + shape["intermediate_size"] * times["neuron"]
+        self.of_layers = [times["besides"] + k * layer for k in range(shape["num_hidden_layers"] + 1)]
+
+    def speedup(self, layers: int) -> float:
+        """Of the first layers alone."""
+        return self.of_layers[-1] / self.of_layers[layers]
+
+
+def cells_of(arguments: argparse.Namespace, common: dict[str, object], prices: Prices | None) -> list[Cell]:
     dense = Cell("dense", "dense", arguments.config, {**common, "gate.unit": "none"})
     cells = [dense]
     for speedup in arguments.speedups:
         for name in arguments.methods:
             method = METHODS[name]
             settings = {**common, **method.options, "gate.target_speedup": speedup, **(TEACHING if method.taught else {})}
+            if method.layers:
+                settings["encoder.layers"] = method.layers
+                settings["gate.target_speedup"] = round(speedup / prices.speedup(method.layers), 4) if prices else 0
+            if prices:
+                settings["encoder.times_from"] = prices.run
             cells.append(Cell(f"{name}-{speedup:g}", method.label, arguments.config, settings, dense if method.taught else None,
                               dense if method.started else None))
     return cells
@@ -169,6 +206,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "l0gm")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no training lasts longer than so long from now")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "text_structure")
     parser.add_argument("--only", choices=("train", "time", "table"))
@@ -186,12 +224,12 @@ def main() -> None:
     common.update(item.split("=", 1) for item in arguments.set)
     if arguments.epochs:
         common["train.epochs"] = arguments.epochs
-    cells, seeds = cells_of(arguments, common), range(arguments.seeds)
+    runs.until = time.monotonic() + arguments.seconds
     if not runs.kept_only:
-        prices = Cell("prices", "", arguments.config, {**common, **ALL, "gate.target_speedup": 2, "train.epochs": 1})
-        runs.train(prices, 0, judge=False)  # alone on the device: the times of all others
-        for cell in cells[1:]:
-            cell.options["encoder.times_from"] = runs.out / prices.name / "0"
+        measuring = Cell("prices", "", arguments.config, {**common, **ALL, "gate.target_speedup": 2, "train.epochs": 1})
+        runs.train(measuring, 0, judge=False)  # alone on the device: the times of all others
+    measured = runs.out / "prices" / "0"
+    cells, seeds = cells_of(arguments, common, Prices(measured) if (measured / "schema.json").exists() else None), range(arguments.seeds)
     results = runs.all_by_seed(cells, seeds)
     folders = [runs.out / cell.name / str(seed) for seed in seeds for cell in cells if "test" in results[cell.name][seed]]
     if arguments.only == "train":

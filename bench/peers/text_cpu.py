@@ -90,28 +90,35 @@ epochs = 1
         return found["processor_seconds"], found["inference_seconds"]
 
 
-class Runtime:
-    """The run's compact file in libl0gm_runtime, from texts to probabilities."""
+class Served:
+    """A compact file in libl0gm_runtime, from texts to probabilities."""
 
-    def __init__(self, run: L0gm, texts: list[str], weights: str) -> None:
+    def __init__(self, arguments: argparse.Namespace, file: Path, texts: list[str]) -> None:
         import sys
 
-        file = run.run.with_name(f"{weights}.l0gm")
-        found = run.call("compact", str(run.run), "--out", str(file), "--weights", weights)
-        print(f"runtime, {weights}: {file.stat().st_size / 1e6:.1f} MB, largest difference "
-              f"{found.get('rounding', {}).get('largest_difference', found['parity_float32']):.2g} of {found['rows_checked']} texts", flush=True)
-        os.environ.setdefault("L0GM_RUNTIME_LIBRARY", str(Path(run.program).with_name("libl0gm_runtime.so")))
+        os.environ.setdefault("L0GM_RUNTIME_LIBRARY", str(arguments.program.with_name("libl0gm_runtime.so")))
         sys.path.insert(0, str(ROOT / "python"))
         import l0gm
 
-        self.model = l0gm.load(file, threads=int(run.threads))
-        self.calls = [[text] for text in texts] if run.one_by_one else [texts]
+        self.model = l0gm.load(file, threads=arguments.threads)
+        self.calls = [[text] for text in texts] if arguments.one_by_one else [texts]
 
     def seconds(self) -> tuple[float, float]:
         start, processor = time.perf_counter(), time.process_time()
         for texts in self.calls:
             self.model.predict_proba(texts)
         return time.process_time() - processor, time.perf_counter() - start
+
+
+class Runtime(Served):
+    """The compact file of the run with a frozen encoder."""
+
+    def __init__(self, arguments: argparse.Namespace, run: L0gm, texts: list[str], weights: str) -> None:
+        file = run.run.with_name(f"{weights}.l0gm")
+        found = run.call("compact", str(run.run), "--out", str(file), "--weights", weights)
+        print(f"runtime, {weights}: {file.stat().st_size / 1e6:.1f} MB, largest difference "
+              f"{found.get('rounding', {}).get('largest_difference', found['parity_float32']):.2g} of {found['rows_checked']} texts", flush=True)
+        super().__init__(arguments, file, texts)
 
 
 class Engine:
@@ -260,6 +267,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--engines", default="l0gm,runtime,runtime-bf16,runtime-int8,eager,compiled,onnx,onnx-fused,onnx-int8,openvino,"
                         "openvino-bf16,ctranslate2,ctranslate2-int8")
+    parser.add_argument("--models", type=Path, nargs="*", default=[], help="compact files of trained models, timed as well; they cut texts where they were told to")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arguments.weights = arguments.weights.resolve()
@@ -280,8 +288,8 @@ def main() -> None:
             trained.append(L0gm(arguments, texts, work))
         return trained[0]
 
-    makers = {"l0gm": run, "runtime": lambda: Runtime(run(), texts, "float32"), "runtime-bf16": lambda: Runtime(run(), texts, "bfloat16"),
-              "runtime-int8": lambda: Runtime(run(), texts, "int8"), "eager": lambda: Torch(ids, parts, reference, False),
+    makers = {"l0gm": run, "runtime": lambda: Runtime(arguments, run(), texts, "float32"), "runtime-bf16": lambda: Runtime(arguments, run(), texts, "bfloat16"),
+              "runtime-int8": lambda: Runtime(arguments, run(), texts, "int8"), "eager": lambda: Torch(ids, parts, reference, False),
               "compiled": lambda: Torch(ids, parts, reference, True), "onnx": lambda: Onnx(ids, parts, work / "model.onnx", arguments.threads),
               "onnx-fused": lambda: OnnxFused(ids, parts, work / "model.onnx", arguments.threads),
               "onnx-int8": lambda: OnnxInt8(ids, parts, work / "model.onnx", arguments.threads),
@@ -289,7 +297,10 @@ def main() -> None:
               "openvino-bf16": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads, "bf16"),
               "ctranslate2": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads),
               "ctranslate2-int8": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads, "int8")}
-    wanted = arguments.engines.split(",")
+    wanted = [name for name in arguments.engines.split(",") if name]
+    for file in arguments.models:
+        makers[file.name] = lambda file=file: Served(arguments, file, texts)
+        wanted.append(file.name)
     try:
         if any(name.startswith(("onnx", "openvino")) for name in wanted):
             export_onnx(reference, work / "model.onnx")
