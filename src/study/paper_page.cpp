@@ -213,7 +213,8 @@ std::string said(const nlohmann::json& object, const char* key) {
 // "catboost 1.2.10, numpy 2.4.6, python 3.11.2".
 std::string versions_of(const nlohmann::json& summary) {
   std::vector<std::string> names;
-  for (const auto& [name, version] : summary.value("versions", nlohmann::json::object()).items())
+  const nlohmann::json versions = summary.value("versions", nlohmann::json::object());
+  for (const auto& [name, version] : versions.items())
     names.push_back(name + " " + (version.is_string() ? version.get<std::string>() : version.dump()));
   return join(names, ", ");
 }

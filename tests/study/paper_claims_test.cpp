@@ -178,6 +178,16 @@ TEST_F(RobustnessTest, InputsAreTheSameForEveryLine) {
   EXPECT_NE(page().find("**Not the same inputs**: gate, seed 0, missing-0.1"), std::string::npos) << page();
 }
 
+TEST_F(ClaimsTest, MachinesAndLibrariesAreNamed) {
+  judged({"ablation"}, {{"gate", {0.6, 0.125}}});
+  const std::string& key = tables_[0].lines[0].cells[0].key;
+  temporary_.write("study/cells/" + key + "/run/environment.json", R"({"device": "cpu", "threads": 2, "libtorch": "2.1"})");
+  temporary_.write("study/cells/" + key + "/peer.json", R"({"method": "xgboost", "versions": {"python": "3.11", "xgboost": "3.2"}})");
+  const std::string text = machines_markdown(paper_cells(tables_), folder_);
+  EXPECT_NE(text.find("- 1 cells: cpu, 2 of unknown cores (unknown), LibTorch 2.1"), std::string::npos) << text;
+  EXPECT_NE(text.find("- 1 cells of xgboost: python 3.11, xgboost 3.2"), std::string::npos) << text;
+}
+
 TEST_F(ClaimsTest, TheSummarySaysWhatIsThere) {
   const auto claims = judged({"ablation"}, {{"gate", {0.6, 0.125}}, {"static mask", {2.0, 0.125}}});
   PaperResults results;
