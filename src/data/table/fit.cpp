@@ -14,6 +14,7 @@
 #include "data/table/fit_numeric.h"
 #include "data/table/identifiers.h"
 #include "data/table/labels.h"
+#include "data/table/other_dates.h"
 #include "data/table/read_numbers.h"
 #include "encode/table/number_text.h"
 #include "l0gm/error.h"
@@ -117,6 +118,12 @@ void ColumnFit::fit_numbers(const std::vector<double>& sorted) {
 }
 
 void ColumnFit::fit_texts() {
+  if (request.type.empty() && request.options.hash_buckets == 0 && are_other_dates(cells.texts)) {
+    log_warning(fmt::format(
+        "column '{}' has dates such as '{}', whose day and month cannot be told apart for certain: they count as texts. Written as "
+        "2024-01-31 they would be read as days; columns.{}.type = \"categorical\" says that texts are meant.",
+        name, cells.texts.front(), name));
+  }
   const CategoryCounts counts = count_categories(cells.texts);
   if (counts.size() == 1 && cells.missing == 0) {
     left_out = constant_column;

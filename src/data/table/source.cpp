@@ -58,6 +58,10 @@ std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, co
   csv.delimiter = delimiter_of(options);
   csv.header = options.header;
   CsvReader reader(path, csv);
+  if (csv.header && reader.names().size() == 1) {  // rows with decimal commas would be refused by their number of cells
+    const std::string hint = header_hint(reader.names(), csv.delimiter, options.label, training_words);
+    if (!hint.empty()) throw UserError(fmt::format("{} has one column, '{}'.{}", path.string(), reader.names().front(), hint));
+  }
   if (dataset.files.empty()) dataset.table = TextTable(reader.names());
   const fs::path first = dataset.files.empty() ? path : dataset.files.front().path;
   const std::vector<size_t> order = match_columns(dataset.table.names(), reader.names(), first, path);

@@ -28,6 +28,8 @@ namespace l0gm {
 
 namespace {
 
+constexpr int64_t few_validation_rows = 50;
+
 TableModelOptions options_of(const Config& config) {
   return {config.model, config.fm, config.cin, config.train.class_weights == ClassWeights::balanced, fitted_prices()};
 }
@@ -141,6 +143,12 @@ std::unique_ptr<Record> TableModality::fit(Dataset& dataset, const Config& confi
   if (const std::string small = small_classes(data.table, data.label, schema.classes, data.train, data.valid, data.test);
       !small.empty())
     log_warning(small);
+  if (std::ssize(data.valid) < few_validation_rows) {
+    log_warning(fmt::format(
+        "{} validation rows decide when training stops and which weights are kept: with so few that is mostly chance, and so are "
+        "their figures. `l0gm crossval` judges all rows; data.split.valid holds out a larger share.",
+        data.valid.size()));
+  }
   table.train = encode_rows(data.table, RowEncoder(schema), data.train, true);
   table.train.weights = weights_of(data);
   fit_statistics(schema, table.train, statistics_for(config), texts_to_cut(config, data), !units_are_columns(config));
