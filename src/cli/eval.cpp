@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
+#include "l0gm/error.h"
 #include "report/pareto_sketch.h"
 
 namespace l0gm {
@@ -25,6 +26,7 @@ int terminal_columns() {
 }
 
 void run_eval(const EvalArguments& arguments, const Common& common) {
+  if (arguments.data == "-") throw UserError("--data reads its file more than once, which standard input cannot be: give a file");
   const Machine machine = arguments.machine.prepare();
   const Split split = arguments.split == "valid" ? Split::valid : Split::test;
   std::vector<Evaluation> evaluations;

@@ -43,6 +43,20 @@ std::string list_counts(const nlohmann::json& counts, const nlohmann::json& firs
   return text.empty() ? "" : fmt::format("  {}: {}\n", what, text);
 }
 
+// A column that is mostly odd means something else than in training, or is written otherwise: no row is predicted well then.
+void warn_of_odd_columns(const nlohmann::json& result, const char* kind, const char* what, const char* remedy) {
+  const auto rows = result["rows"].get<int64_t>();
+  for (const auto& [column, count] : result[kind].items()) {
+    const auto odd = count.get<int64_t>();
+    if (rows < 10 || 2 * odd <= rows) continue;
+    const nlohmann::json& first = result["first"][kind];
+    const std::string example =
+        first.contains(column) ? fmt::format(", such as '{}'", first[column]["cell"].get<std::string>()) : "";
+    log_warning(fmt::format("column '{}': {} of {} cells {}{}. {}", column, with_thousands(odd), with_thousands(rows), what,
+                            example, remedy));
+  }
+}
+
 // The rows are those of the input, or, where rows refer to it, those that a flag names; none: all that there are.
 nlohmann::json predict_rows(const PredictArguments& arguments) {
   PredictorOptions options{{}, arguments.machine.prepare(), {}};
@@ -127,6 +141,9 @@ void run_predict(PredictArguments& arguments, const Common& common) {
     arguments.options.delimiter = delimiter_of(spelled);
   }
   const nlohmann::json result = predict_rows(arguments);
+  warn_of_odd_columns(result, "unreadable", "are not numbers as the training file wrote them and count as missing",
+                      "Write them as they were written there.");
+  warn_of_odd_columns(result, "unseen", "are values that training did not know", "Is it the same column?");
   const std::string text =
       fmt::format("{}: {} rows, {} a second, {} probabilities\n", output.to_standard_output ? "standard output" : arguments.out,
                   with_thousands(result["rows"].get<int64_t>()),

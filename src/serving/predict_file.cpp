@@ -252,7 +252,9 @@ std::vector<int64_t> columns_of_input(const CsvBlocks& blocks, const Predictor& 
   try {
     return match_columns(blocks.names(), predictor.columns());
   } catch (const UserError& error) {
-    const std::string hint = header ? header_hint(blocks.names(), delimiter, predictor.columns().front(), predict_words) : "";
+    const std::string& first = predictor.columns().front();
+    const HeaderWords& words = first.starts_with("column_") ? predict_words : predict_named_words;
+    const std::string hint = header ? header_hint(blocks.names(), delimiter, first, words) : "";
     throw UserError(fmt::format("{}: {}{}", blocks.path().string(), error.what(), hint));
   }
 }

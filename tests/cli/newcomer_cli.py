@@ -79,6 +79,21 @@ class Newcomer(CliCase):
     def test_a_wrong_delimiter(self):
         self.table(rows(), header="a;b;y", delimiter=";")
         self.refused("train", self.config, "-o", self.path("run"), says=["rows.csv", "separated by ';'", 'data.delimiter = ";"'])
+        self.table([[a.replace(".", ","), b.replace(".", ","), y] for a, b, y in rows()], header="a;b;y", delimiter=";")
+        self.refused("train", self.config, "-o", self.path("run"), says=["rows.csv", "separated by ';'", 'data.delimiter = ";"'])
+        _, error = self.train("run", "--set", "data.delimiter=;")
+        self.assertIn("column 'a': its numbers are read as 1.234,5, with a decimal comma", error)
+
+    def test_dates_that_are_not_read_as_days_are_told(self):
+        self.table([[f"{1 + i % 28:02}.{1 + i % 12:02}.2024", b, y] for i, (_, b, y) in enumerate(rows())])
+        _, error = self.train("run")
+        self.assertIn("column 'a' has dates such as '", error)
+        self.assertIn("2024-01-31", error)
+
+    def test_few_validation_rows_are_told(self):
+        self.table(rows(60))
+        _, error = self.train("run")
+        self.assertIn("warning: 6 validation rows decide", error)
 
     def test_a_class_that_only_test_rows_have(self):
         lines = rows()
@@ -113,6 +128,17 @@ class Newcomer(CliCase):
         text, _ = self.run_program("predict", self.path("run"), self.path("new.csv"), "-o", self.path("p.csv"))
         self.assertIn("not a number, read as missing: 2 in b (first '24 inches' in row 7)", text)
 
+    def test_a_column_that_is_written_otherwise_than_in_training_is_warned_of(self):
+        self.table(rows())
+        self.train("run")
+        self.table([[a, b.replace(".", ",")] for a, b, _ in rows(50)], header="a;b", delimiter=";", name="new.csv")
+        _, error = self.run_program("predict", self.path("run"), self.path("new.csv"), "-o", self.path("p.csv"), "--delimiter", ";")
+        self.assertIn("column 'b': 50 of 50 cells are not numbers", error)
+        self.assertIn("such as '0,", error)
+        self.table([line[:2] for line in rows(50)], header=None, name="bare.csv")
+        self.refused("predict", self.path("run"), self.path("bare.csv"), "-o", self.path("p.csv"),
+                     says=["line 1, looks like a row", "names of its columns above it"])
+
     def test_another_labelled_file(self):
         lines = rows()
         self.table(lines)
@@ -120,6 +146,7 @@ class Newcomer(CliCase):
         self.table([["y", "b", "a"]] + [[y, b, a] for a, b, y in lines[:50]], header=None, name="other.csv")
         result = json.loads(self.run_program("eval", self.path("run"), "--data", self.path("other.csv"), "--json")[0])
         self.assertEqual((result["rows"], result["split"]), (50, self.path("other.csv")))
+        self.refused("eval", self.path("run"), "--data", "-", says=["standard input", "give a file"])
         self.table([["1", "2"]], header="a,b", name="unlabelled.csv")
         self.refused("eval", self.path("run"), "--data", self.path("unlabelled.csv"), says=["the label column 'y'"])
 

@@ -39,9 +39,9 @@ std::string header_hint(const std::vector<std::string>& names, char delimiter, s
   const auto numbers =
       std::count_if(names.begin(), names.end(), [](const std::string& name) { return parse_double(name).has_value(); });
   if (2 * numbers < std::ssize(names)) return "";
-  return fmt::format(
-      " Its first line, line 1, looks like a row and not like a header: set {}, and columns are column_1, column_2, ….",
-      words.no_header);
+  constexpr std::string_view found = " Its first line, line 1, looks like a row and not like a header:";
+  if (words.no_header.empty()) return fmt::format("{} put a line with the names of its columns above it.", found);
+  return fmt::format("{} set {}, and columns are column_1, column_2, ….", found, words.no_header);
 }
 
 }  // namespace l0gm

@@ -17,6 +17,8 @@ TEST(HeaderHint, NoHeader) {
   EXPECT_NE(hint.find("line 1, looks like a row"), std::string::npos) << hint;
   EXPECT_NE(hint.find("data.header = false"), std::string::npos) << hint;
   EXPECT_NE(header_hint({"1", "2"}, ',', "x", predict_words).find("--no-header"), std::string::npos);
+  const std::string named = header_hint({"1", "2"}, ',', "x", predict_named_words);
+  EXPECT_NE(named.find("put a line with the names of its columns above it"), std::string::npos) << named;
 }
 
 TEST(HeaderHint, AnOrdinaryHeader) {
