@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
+#include "cli/served_pupil.h"
 #include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
 #include "l0gm/error.h"
@@ -124,9 +125,12 @@ void run_train(const TrainArguments& arguments, const Common& common) {
     const std::filesystem::path folder = pupil_folder(arguments.out);
     const Evaluation of_pupil = train_one(*pupil, folder, arguments.finish && RunFolder::is_run(folder));
     json["pupil"] = of_pupil.to_json();
-    text += describe(of_pupil);
+    const ServedPupil served = serve_pupil(arguments.out, result, of_pupil, config, *pupil);
+    json["served"] = served.json;
+    text += describe(of_pupil) + served.text;
   }
-  print_result(common, json, text + fmt::format("next: l0gm eval {}\n", arguments.out));
+  const std::string and_pupil = pupil ? " " + quoted(pupil_folder(arguments.out).string()) : "";
+  print_result(common, json, text + fmt::format("next: l0gm eval {}{}\n", quoted(arguments.out), and_pupil));
 }
 
 }  // namespace

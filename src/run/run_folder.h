@@ -27,6 +27,7 @@ namespace l0gm {
 //   trials.json        settings that were tried before training, where any were
 //   tensorboard/       with --tensorboard: event files
 //   pupil/             with serve.pupil: the run of the small model that learned from this one
+//   served.l0gm, .md   and that model's compact file with its card
 // clang-format on
 class RunFolder {
  public:

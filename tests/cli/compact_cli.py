@@ -48,6 +48,10 @@ class Compact(CompactCase):
         self.assertEqual((said["run"], said["pupil"]["run"]), (self.path("both"), self.path("both", "pupil")))
         self.assertLess(said["pupil"]["parameters"], said["parameters"])
         self.assertIn("hidden = 7", self.read("both", "pupil", "config.toml").decode())
+        self.assertEqual((said["served"]["file"], said["served"]["bytes"]),
+                         (self.path("both", "served.l0gm"), os.path.getsize(self.path("both", "served.l0gm"))))
+        self.assertTrue(all(line["median_us"] > 0 for line in said["served"]["latency"]))
+        self.assertTrue(os.path.exists(self.path("both", "served.md")))
         pupil = json.loads(self.run_program("--json", "--quiet", "compact", self.path("both"), "-o", self.path("small.l0gm"))[0])
         teacher = json.loads(self.run_program("--json", "--quiet", "compact", self.path("both"), "-o", self.path("large.l0gm"), "--teacher")[0])
         self.assertLess(pupil["bytes"], teacher["bytes"])
