@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Seconds that training takes by the number of rows: our defaults beside LightGBM and CatBoost, as they come with early stopping, on made tables.
+"""Seconds and memory that training takes by the number of rows: our defaults beside LightGBM and CatBoost, as they come with early stopping, on made tables.
 
 Usage: bench/rows.py [--rows 1000,30000,300000,3000000] [--tables varied-table:100,ctr-like] [--methods ours,gate,lightgbm,catboost] [--threads 2]
                      [--most-seconds 600] [--out runs/rows] [--l0gm build/release/l0gm] [--set key=value ...]
 Ours are seconds of `l0gm train` from reading the table to the finished run, its evaluation on validation rows included; the peers' are of training alone (their tables are
 read and coded before the clock starts). Beside them stand processor seconds of the whole process, reading included, the peers' predictions as well: on a busy machine they
-tell more. The slope is that of log processor seconds over log rows between the two largest sizes that were finished.
+tell more; and the most memory that the process had. The slope is that of log processor seconds over log rows between the two largest sizes that were finished.
 A training that takes longer than --most-seconds is ended, and larger sizes of that method are left out. Finished trainings are kept.
 """
 
@@ -13,10 +13,11 @@ import argparse
 import json
 import math
 import os
-import resource
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 from program import PEERS, ROOT, assignments, table
@@ -36,47 +37,47 @@ def config_of(out: Path, name: str, rows: int) -> Path:
     return path
 
 
-def processor_seconds() -> float:
-    """Of all processes that were started here and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def call(words: list[object], most: float) -> tuple[str, float, float] | None:
+    """What it prints, its processor seconds and the most memory that it had, in MB; None: it took too long."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        process = subprocess.Popen([str(word) for word in words], stdout=out, stderr=error)
+        end = time.monotonic() + most
+        while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
+            if time.monotonic() > end:
+                process.kill()
+                os.wait4(process.pid, 0)
+                return None
+            time.sleep(0.05)
+        process.returncode = os.waitstatus_to_exitcode(ended[1])
+        out.seek(0), error.seek(0)
+        if process.returncode != 0:
+            raise SystemExit(f"{' '.join(map(str, words))}: {error.read().decode()[-2000:]}")
+        return out.read().decode(), ended[2].ru_utime + ended[2].ru_stime, ended[2].ru_maxrss / 1024
 
 
-def call(words: list[object], most: float) -> str | None:
-    """What it prints; None: it took too long."""
-    try:
-        done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=most, check=False)
-    except subprocess.TimeoutExpired:
-        return None
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, words))}: {done.stderr[-2000:]}")
-    return done.stdout
+def result(arguments: argparse.Namespace, trained: tuple[str, float, float], seconds: float, folder: Path) -> dict:
+    judged = call([arguments.l0gm, "--quiet", "--json", "eval", folder, "--threads", arguments.threads], arguments.most_seconds)
+    return {"seconds": seconds, "processor": trained[1], "megabytes": trained[2], "nll": json.loads(judged[0])["nll"] if judged else math.nan}
 
 
 def ours(arguments: argparse.Namespace, config: Path, method: str, folder: Path) -> dict | None:
     settings = {**OURS[method], **dict(word.split("=", 1) for word in arguments.set)}
-    before = processor_seconds()
-    said = call([arguments.l0gm, "--quiet", "--json", "train", config, "--out", folder, "--threads", arguments.threads, *assignments(settings)],
-                arguments.most_seconds)
-    if said is None:
+    trained = call([arguments.l0gm, "--quiet", "--json", "train", config, "--out", folder, "--threads", arguments.threads, *assignments(settings)],
+                   arguments.most_seconds)
+    if trained is None:
         return None
-    processor = processor_seconds() - before
-    judged = call([arguments.l0gm, "--quiet", "--json", "eval", folder, "--threads", arguments.threads], arguments.most_seconds)
-    return {"seconds": json.loads((folder / "summary.json").read_text())["seconds"], "processor": processor, "nll": json.loads(judged)["nll"] if judged else math.nan}
+    return result(arguments, trained, json.loads((folder / "summary.json").read_text())["seconds"], folder)
 
 
 def peer(arguments: argparse.Namespace, config: Path, method: str, folder: Path) -> dict | None:
     export = folder.parent / "export"
     if not (export / "split.json").exists():
         call([arguments.l0gm, "--quiet", "--json", "data", "export", config, "--out", export], 3600)
-    before = processor_seconds()
-    said = call([PEERS, ROOT / "peers" / "train.py", method, export, "--out", folder, "--seed", 0, "--threads", arguments.threads],
-                arguments.most_seconds + 300)  # reading is not counted
-    if said is None:
+    trained = call([PEERS, ROOT / "peers" / "train.py", method, export, "--out", folder, "--seed", 0, "--threads", arguments.threads],
+                   arguments.most_seconds + 300)  # reading is not counted
+    if trained is None:
         return None
-    processor = processor_seconds() - before
-    judged = call([arguments.l0gm, "--quiet", "--json", "eval", folder], arguments.most_seconds)
-    return {"seconds": json.loads((folder / "summary.json").read_text())["train_seconds"], "processor": processor, "nll": json.loads(judged)["nll"] if judged else math.nan}
+    return result(arguments, trained, json.loads((folder / "summary.json").read_text())["train_seconds"], folder)
 
 
 def measured(arguments: argparse.Namespace, name: str, rows: int, method: str) -> dict | None:
@@ -118,11 +119,11 @@ def main() -> None:
             cells, finished, ended = [], [], False
             for rows in sizes:
                 found = None if ended else measured(arguments, name, rows, method)
-                cells.append(f"{found['seconds']:.1f} / {found['processor']:.1f} ({found['nll']:.4f})" if found else "left out" if ended else f"over {arguments.most_seconds:g}")
+                cells.append(f"{found['seconds']:.1f} / {found['processor']:.1f} / {found['megabytes']:,.0f} ({found['nll']:.4f})" if found else "left out" if ended else f"over {arguments.most_seconds:g}")
                 ended = ended or found is None
                 finished += [(rows, found["processor"])] if found else []
             lines.append([LABELS.get(method, method), *cells, slope(finished)])
-        print(f"### {name.partition(':')[0]}, seconds / processor seconds (test NLL), {arguments.threads} threads\n")
+        print(f"### {name.partition(':')[0]}, seconds / processor seconds / MB at most (test NLL), {arguments.threads} threads\n")
         table(["method", *(f"{rows:,} rows" for rows in sizes), "slope"], lines)
 
 
