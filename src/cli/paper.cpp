@@ -36,6 +36,7 @@ std::string preface(const PaperOptions& options, const PaperPlan& plan) {
     text += fmt::format("\nA lottery ticket is trained twice, so that its lines have {}.\n", join(plan.ticket, ", "));
   if (!plan.sensitivity.empty() && !options.quick)
     text += fmt::format("\nF1 to F3 and the ablation have {} besides.\n", join(plan.sensitivity, ", "));
+  if (!plan.priced.empty()) text += fmt::format("\nLines with a price have {} besides.\n", join(plan.priced, ", "));
   if (!plan.tuning.empty()) text += fmt::format("\n{}\n", plan.tuning);
   if (options.quick) {
     text +=

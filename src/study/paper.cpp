@@ -153,7 +153,8 @@ PaperTable price_table(const LineMaker& make, const PaperPlan& plan) {
   PaperTable table{"f1", "F1: price of an open unit", {}};
   for (const double lambda : plan.lambdas) {
     const std::string name = fmt::format("lambda {}", shortest(lambda));
-    table.lines.push_back(make.line(name, name, {fmt::format("gate.lambda={}", shortest(lambda))}, Perturbed::no));
+    table.lines.push_back(
+        make.line(name, name, with({fmt::format("gate.lambda={}", shortest(lambda))}, plan.priced), Perturbed::no));
   }
   return table;
 }
@@ -168,7 +169,7 @@ PaperTable annealing_table(const LineMaker& make) {
 PaperTable coupling_table(const LineMaker& make, const PaperPlan& plan) {
   PaperTable table{"f3", "F3: calibration coupling (mmce, weight 0.3)", {}};
   for (const auto& [name, lambda] : {std::pair("moderate", plan.moderate), std::pair("high", plan.high)}) {
-    const Settings price = {fmt::format("gate.lambda={}", shortest(lambda))};
+    const Settings price = with({fmt::format("gate.lambda={}", shortest(lambda))}, plan.priced);
     table.lines.push_back(make.line(name, name, price, Perturbed::no));
     table.lines.push_back(make.line(std::string(name) + ", coupled", std::string(name) + ", coupled",
                                     with(price, {"coupling.kind=mmce"}), Perturbed::no));

@@ -49,6 +49,7 @@ PaperPlan plan_of(const nlohmann::json& json) {
   plan.peers = json.at("peers").get<std::map<std::string, std::string>>();
   plan.missing = planned_lines(json.at("missing"));
   if (json.contains("sensitivity")) plan.sensitivity = texts("sensitivity");
+  if (json.contains("priced")) plan.priced = texts("priced");
   plan.keep_perturbed = json.value("keep_perturbed", true);
   for (const nlohmann::json& line : json.value("left_out", nlohmann::json::array()))
     plan.left_out.push_back({line.at("name").get<std::string>(), line.at("why").get<std::string>()});

@@ -37,6 +37,7 @@ struct PaperPlan {
   double target = 0.125;                     // share that stays open in Q1, Q2 and the ablation
   double moderate = 0, high = 0;             // prices of F3
   std::vector<double> lambdas;               // of F1
+  std::vector<std::string> priced;           // beside a price: gates that a few steps of annealing cannot close want more of them
   std::vector<std::string> narrow;           // a dense model of about the gated one's size; empty: there is none
   std::vector<PlannedLine> backbones;        // trained dense
   std::vector<std::string> ticket;           // lottery tickets are trained twice: as many steps more

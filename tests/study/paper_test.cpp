@@ -124,6 +124,18 @@ TEST(Paper, SensitivityHasItsOwnRecipe) {
   EXPECT_EQ(line_of(tables, "f2", "annealing")->cells[0].key, line_of(tables, "ablation", "gate")->cells[0].key);
 }
 
+TEST(Paper, PricesHaveTheirOwnSettings) {
+  const TemporaryFolder folder;
+  PaperPlan plan = paper_plan("clicks");
+  const std::vector<PaperTable> before = tables_of(plan, folder.path());
+  plan.priced = {"schedule.anneal_until=0.7"};
+  const std::vector<PaperTable> after = tables_of(plan, folder.path());
+  const auto key = [](const auto& tables, const char* id, const char* name) { return line_of(tables, id, name)->cells[0].key; };
+  EXPECT_NE(key(before, "f1", "lambda 0.001"), key(after, "f1", "lambda 0.001"));
+  EXPECT_EQ(key(after, "f1", "lambda 0.001"), key(after, "f3", "moderate"));
+  EXPECT_EQ(key(before, "ablation", "gate"), key(after, "ablation", "gate"));
+}
+
 // One look at the test rows: with perturbed copies, or without where no table wants these.
 TEST(Paper, ACellIsJudgedOnTestRowsOnce) {
   const TemporaryFolder folder;
