@@ -14,6 +14,20 @@ namespace {
 
 constexpr double neutral_ece = 0.005;  // a difference of calibration errors that nobody would mind
 
+// Where what was predicted was not kept: Student's interval of the seeds' differences, rows as they are.
+std::optional<PairedDifference> difference_over_seeds(const std::vector<double>& first, const std::vector<double>& second) {
+  if (first.size() < 2 || second.size() != first.size()) return std::nullopt;
+  std::vector<double> differences;
+  for (size_t seed = 0; seed < first.size(); ++seed) differences.push_back(first[seed] - second[seed]);
+  const MeanInterval interval = seed_interval(differences);
+  return PairedDifference{interval.mean, interval.low, interval.high, 0, std::ssize(differences)};
+}
+
+// "+0.0010 (-0.0027 … +0.0049)".
+std::string difference_text(const PairedDifference& found) {
+  return signed_text(found.mean, found.low, found.high) + (found.rows == 0 ? " over seeds alone" : "");
+}
+
 class Judge {
  public:
   Judge(const PaperResults& results, const PaperPlan& plan, const StudyFolder& folder)
@@ -39,11 +53,15 @@ class Judge {
   }
   bool asked(const std::string& table) const { return results_.contains(table); }
 
-  // Positive where the first is better.
+  // Positive where the first is better. By the rows, or where these were not kept by the seeds alone (`rows` is 0 then).
   std::optional<PairedDifference> advantage(const PaperResult& first, const PaperResult& second, Measure measure,
                                             const std::vector<std::string>& conditions = {}, int64_t comparisons = 1) const {
-    const std::optional<PairedDifference> found =
+    std::optional<PairedDifference> found =
         compare_lines(first.test, second.test, folder_, Split::test, measure, conditions, comparisons);
+    if (!found && conditions.empty() && comparisons == 1)
+      found = difference_over_seeds(first.test.figures(measure), second.test.figures(measure));
+    if (!found && !conditions.empty() && first.conditions == second.conditions)
+      found = difference_over_seeds(first.rob_mu_by_seed, second.rob_mu_by_seed);
     if (!found || !std::isfinite(found->mean)) return std::nullopt;
     if (larger_is_better(measure)) return found;
     return PairedDifference{-found->mean, -found->high, -found->low, found->rows, found->runs};
@@ -54,7 +72,7 @@ class Judge {
     const auto found = advantage(first, second, measure, {}, comparisons);
     if (!found) return Verdict::cannot_be_told;
     why += fmt::format("{}{} by {}: better by {}", why.empty() ? "" : "; ", second.line->name, name_of_enum(measure),
-                       signed_text(found->mean, found->low, found->high));
+                       difference_text(*found));
     return verdict_of(found->low, found->high);
   }
 
@@ -185,7 +203,7 @@ Claim coupling_helps(const Judge& judge) {
   const bool neutral = at_moderate->low > -neutral_ece && at_moderate->high < neutral_ece;
   const bool changed = at_moderate->low > neutral_ece || at_moderate->high < -neutral_ece;
   claim.why = fmt::format("at moderate sparsity ECE is better by {} (neutral: within {})",
-                          signed_text(at_moderate->mean, at_moderate->low, at_moderate->high), figure_text(neutral_ece, 3));
+                          difference_text(*at_moderate), figure_text(neutral_ece, 3));
   claim.verdict = all_of({neutral   ? Verdict::holds
                           : changed ? Verdict::does_not_hold
                                     : Verdict::cannot_be_told,
@@ -222,16 +240,6 @@ Claim lowest_latency(const Judge& judge) {
   return claim;
 }
 
-// Where what was predicted for perturbed copies was not kept: Student's interval of the seeds' differences, rows as they are.
-std::optional<PairedDifference> difference_over_seeds(const PaperResult& first, const PaperResult& second) {
-  const size_t seeds = first.rob_mu_by_seed.size();
-  if (seeds < 2 || second.rob_mu_by_seed.size() != seeds || first.conditions != second.conditions) return std::nullopt;
-  std::vector<double> differences;
-  for (size_t seed = 0; seed < seeds; ++seed) differences.push_back(first.rob_mu_by_seed[seed] - second.rob_mu_by_seed[seed]);
-  const MeanInterval interval = seed_interval(differences);
-  return PairedDifference{interval.mean, interval.low, interval.high, 0, std::ssize(differences)};
-}
-
 Claim most_robust(const Judge& judge) {
   Claim claim{"C11", "the best Rob mu", Verdict::cannot_be_told, "table q1 was not asked for, or has no perturbed copies"};
   const PaperResult* ours = judge.line("q1", "gate");
@@ -240,16 +248,13 @@ Claim most_robust(const Judge& judge) {
   std::vector<Verdict> verdicts;
   for (const std::string& name : listed_baselines(judge.plan())) {
     const PaperResult* other = judge.line("q1", name);
-    auto found = other == nullptr ? std::nullopt : judge.advantage(*ours, *other, judge.plan().measure, ours->conditions);
-    const bool by_rows = found.has_value();
-    if (!found && other != nullptr) found = difference_over_seeds(*ours, *other);
+    const auto found = other == nullptr ? std::nullopt : judge.advantage(*ours, *other, judge.plan().measure, ours->conditions);
     if (!found) {
       claim.why += fmt::format("; {} is missing", name);
       verdicts.push_back(Verdict::cannot_be_told);
       continue;
     }
-    claim.why += fmt::format("; {}: better by {}{}", name, signed_text(found->mean, found->low, found->high),
-                             by_rows ? "" : " (over seeds alone)");
+    claim.why += fmt::format("; {}: better by {}", name, difference_text(*found));
     verdicts.push_back(verdict_of(found->low, found->high));
   }
   claim.verdict = all_of(verdicts);

@@ -112,6 +112,18 @@ TEST_F(ClaimsTest, ComparisonsWithALine) {
   EXPECT_EQ(claims_json(claims).size(), 11U);
 }
 
+TEST_F(ClaimsTest, SeedsAloneJudgeWhereRowsWereNotKept) {
+  const std::map<std::string, std::pair<double, double>> lines = {{"gate", {0.3, 0.125}}, {"static mask", {3.0, 0.125}}};
+  EXPECT_EQ(claim(judged({"ablation"}, lines), "C7").why.find("over seeds alone"), std::string::npos);
+  for (const StudyCell& cell : paper_cells(tables_)) std::filesystem::remove_all(folder_.run(cell.key));
+  std::filesystem::remove_all(folder_.path() / "differences");
+  PaperResults results;
+  results["ablation"] = paper_results(tables_[0], plan_, folder_);
+  const Claim found = claim(judge_claims(results, plan_, folder_), "C7");
+  EXPECT_EQ(found.verdict, Verdict::holds) << found.why;
+  EXPECT_NE(found.why.find("over seeds alone"), std::string::npos) << found.why;
+}
+
 TEST_F(ClaimsTest, WhatIsMissingCannotBeTold) {
   const auto claims = judged({"ablation", "q1"}, {{"gate", {0.3, 0.125}}});
   for (const char* id : {"C6", "C7", "C8", "C9", "C10", "C11"})
