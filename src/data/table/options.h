@@ -73,7 +73,7 @@ struct TableOptions {  // table.*
       "columns only; with `fine` units or `gate.logits = instance` of categories only); `columns`, `pairs`: of each column with "
       "categories or exact values, or also of their pairs");
     v("max_statistics", max_statistics,
-      "`auto`: most statistics; fewer where there are many classes, few rows (20 for each input) or many (2 GiB of inputs)",
+      "`auto`: most statistics; fewer where there are many classes, few rows (2 for each input) or many (2 GiB of inputs)",
       between(1, 2000))
         .read_by("table.statistics = auto");
     v("max_pairs", max_pairs,
