@@ -163,7 +163,8 @@ TEST(StatisticRanking, ShortTablesBearManyInputsLongOnesFewer) {
     Made made(names, rows, [](RandomStream& random, int64_t) {
       const int64_t of = random.below(6);
       std::vector<std::string> cells;
-      for (int64_t c = 0; c < 12; ++c) cells.push_back(fmt::format("{:.4f}", static_cast<double>(of * (c + 3) % 7) + random.normal()));
+      for (int64_t c = 0; c < 12; ++c)
+        cells.push_back(fmt::format("{:.4f}", static_cast<double>(of * (c + 3) % 7) + random.normal()));
       cells.push_back(fmt::format("k{}", of));
       return cells;
     });
