@@ -255,7 +255,7 @@ TEST_F(PredictFile, AFileWithoutAHeader) {
   predict("x,colour\n90,red\n3,blue\n");
   EXPECT_EQ(headless, lines());
   EXPECT_TRUE(contains(refusal("90,red\n3,blue\n"), "column 'x'")) << refusal("90,red\n3,blue\n");
-  EXPECT_TRUE(contains(refusal("90,80\n3,2\n"), "--no-header"));
+  EXPECT_TRUE(contains(refusal("90,80\n3,2\n"), "names of its columns above it"));
   EXPECT_TRUE(contains(refusal("x;colour\n3;2\n"), "--delimiter ';'"));
 }
 

@@ -52,16 +52,22 @@ std::vector<size_t> match_columns(const std::vector<std::string>& wanted, const 
   return order;
 }
 
+// A file that has one column by this delimiter; before its rows are read, which would be refused by the number of their cells
+// where they have decimal commas.
+void refuse_another_delimiter(const std::vector<std::string>& names, const fs::path& path, const DataOptions& options) {
+  if (!options.header || names.size() != 1 || names.front() == options.label) return;
+  const std::string hint = header_hint(names, delimiter_of(options), options.label, training_words);
+  if (hint.empty()) return;
+  throw UserError(fmt::format("column '{}' is not in {}; it has: {}.{}", options.label, path.string(), names.front(), hint));
+}
+
 // Appends the rows of a file to the table; the first file defines the columns.
 std::vector<int64_t> append_file(TableDataset& dataset, const fs::path& path, const DataOptions& options) {
   CsvOptions csv;
   csv.delimiter = delimiter_of(options);
   csv.header = options.header;
   CsvReader reader(path, csv);
-  if (csv.header && reader.names().size() == 1) {  // rows with decimal commas would be refused by their number of cells
-    const std::string hint = header_hint(reader.names(), csv.delimiter, options.label, training_words);
-    if (!hint.empty()) throw UserError(fmt::format("{} has one column, '{}'.{}", path.string(), reader.names().front(), hint));
-  }
+  refuse_another_delimiter(reader.names(), path, options);
   if (dataset.files.empty()) dataset.table = TextTable(reader.names());
   const fs::path first = dataset.files.empty() ? path : dataset.files.front().path;
   const std::vector<size_t> order = match_columns(dataset.table.names(), reader.names(), first, path);
