@@ -91,9 +91,9 @@ class Newcomer(CliCase):
         self.assertIn("2024-01-31", error)
 
     def test_few_validation_rows_are_told(self):
-        self.table(rows(60))
+        self.table(rows(120))
         _, error = self.train("run")
-        self.assertIn("warning: 6 validation rows decide", error)
+        self.assertIn("warning: 12 validation rows decide", error)
 
     def test_a_class_that_only_test_rows_have(self):
         lines = rows()

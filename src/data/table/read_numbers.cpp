@@ -53,6 +53,12 @@ NumberReading best_reading(const Cells& cells) {
   return std::move(gains ? better : plain);
 }
 
+// Whether those cells are numbers with decimal commas as well as with commas between thousands.
+bool read_both_ways(const Cells& cells, const NumberReading& plain) {
+  return std::all_of(plain.unreadable.begin(), plain.unreadable.end(),
+                     [&](size_t i) { return parse_number(cells.texts[i], ',') && parse_number(cells.texts[i], '.'); });
+}
+
 // "'24"' in bank.csv: line 17"
 std::string first_of(const Cells& cells, const NumberReading& reading, const RowPlaces& places) {
   const size_t i = reading.unreadable.front();
@@ -110,6 +116,10 @@ std::optional<NumberReading> read_numbers(const std::string& name, const Cells& 
     if (most_are_texts) refuse_texts(name, cells, reading, places);
   } else if (!all_but_few(reading, cells)) {
     if (!most_are_texts && cells.texts.size() >= fewest_cells) warn_of_texts(name, cells, reading, places);
+    if (most_are_texts && request.type.empty() && read_both_ways(cells, reading)) {
+      log_warning(fmt::format("column '{}' is taken as texts: {} may have a decimal comma, or a comma between thousands.{}", name,
+                              first_of(cells, reading, places), decimal_remedy(name, cells, reading)));
+    }
     return std::nullopt;
   }
   refuse_infinite(name, cells, reading, places);

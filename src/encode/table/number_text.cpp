@@ -15,11 +15,12 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether each separator stands between a group of one to three digits and groups of three: 1,234,567.
+// Whether each separator stands between a group of one to three digits and groups of three: 1,234,567. No number of thousands is
+// written with a zero in front: 0,123 is a decimal comma.
 bool grouped_well(std::string_view whole, char separator) {
   const size_t first = whole.find(separator);
   if (first == std::string_view::npos) return true;
-  if (first == 0 || first > 3 || (whole.size() - first) % 4 != 0) return false;
+  if (first == 0 || first > 3 || (whole.size() - first) % 4 != 0 || whole.front() == '0') return false;
   for (size_t i = 0; i < whole.size(); ++i) {
     const bool separates = i >= first && (i - first) % 4 == 0;
     if (separates ? whole[i] != separator : !is_digit(whole[i])) return false;

@@ -73,6 +73,13 @@ TEST(ReadNumbers, WhatMayMeanTwoThingsIsMissing) {
   EXPECT_TRUE(contains(one.warnings, {"'1,234' in data row 4", "columns.x.decimal = \",\" reads 1.234,5"}));
   const Read all = read(std::vector<std::string>(20, "1,234"));
   EXPECT_FALSE(all.reading.has_value());
+  EXPECT_TRUE(contains(all.warnings, {"column 'x' is taken as texts: '1,234' in data row 1 may have a decimal comma",
+                                      "columns.x.decimal"}))
+      << all.warnings;
+  EXPECT_EQ(read(std::vector<std::string>(20, "red")).warnings, "");
+  std::vector<std::string> with_a_zero(20, "1,234");
+  with_a_zero[7] = "0,512";
+  EXPECT_EQ(read(with_a_zero).reading->notation, ',') << "0,512 is no number of thousands";
   ColumnRequest request;
   request.options.decimal = ".";
   EXPECT_EQ(read(texts, request).reading->sorted.back(), 1234);

@@ -26,7 +26,7 @@ TEST(NumberText, CommasBetweenThousands) {
   EXPECT_EQ(parse_number("+1,234.5", '.'), 1234.5);
   EXPECT_EQ(parse_number("1,234", '.'), 1234);
   EXPECT_EQ(parse_number(" 1234.5 ", '.'), 1234.5);
-  for (const char* text : {"1,23", "1,234,5", "1.5,000", "12,3456"}) EXPECT_EQ(parse_number(text, '.'), std::nullopt) << text;
+  for (const char* text : {"1,23", "1,234,5", "1.5,000", "12,3456", "0,123", "-0,123", "012,345"}) EXPECT_EQ(parse_number(text, '.'), std::nullopt) << text;
 }
 
 TEST(NumberText, Dates) {
