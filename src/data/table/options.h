@@ -51,6 +51,7 @@ struct TableOptions {  // table.*
   int64_t max_categories = 100000;
   Statistics statistics = Statistics::automatic;
   int64_t max_statistics = 120;
+  int64_t rows_per_input = 20;
   int64_t max_pairs = 100;
   double smoothing = 10;
   std::string decimal;  // "": by the cells
@@ -73,8 +74,13 @@ struct TableOptions {  // table.*
       "columns only; with `fine` units or `gate.logits = instance` of categories only); `columns`, `pairs`: of each column with "
       "categories or exact values, or also of their pairs");
     v("max_statistics", max_statistics,
-      "`auto`: most statistics; fewer where there are many classes, few rows (2 for each input) or many (2 GiB of inputs)",
+      "`auto`: most statistics; fewer where there are many classes, few rows (`rows_per_input`) or many (2 GiB of inputs)",
       between(1, 2000))
+        .read_by("table.statistics = auto");
+    v("rows_per_input", rows_per_input,
+      "`auto`: at least so many training rows for each input that statistics make; 240 inputs altogether, with 5 rows or fewer "
+      "960. Many statistics of few rows help some tables much and harm others: compare both on validation rows",
+      at_least(1))
         .read_by("table.statistics = auto");
     v("max_pairs", max_pairs,
       "`pairs`: most pairs of columns with statistics; the columns that tell most of the label are paired first", at_least(1))

@@ -13,9 +13,7 @@ namespace {
 
 constexpr std::array<int64_t, 3> resolutions = {12, 48, 150};
 constexpr int64_t most_counts = 10'000'000;  // of all statistics together: 160 MB
-// A short table bears an input for every other row: each says out of fold what the label may be. A long one would train slowly.
-constexpr int64_t rows_of_an_input = 2, most_inputs = 960, most_inputs_of_long = 240, most_cells = 4'800'000;
-constexpr int64_t most_input_bytes = int64_t{2} << 30;
+constexpr int64_t most_inputs = 240, most_inputs_on_request = 960, most_input_bytes = int64_t{2} << 30;
 constexpr int64_t most_pairs = 2000, most_lookups = 1'000'000'000, most_code_bytes = int64_t{1} << 30;
 
 // A column's key at one resolution: a field, or a cut that the schema does not have yet.
@@ -186,8 +184,10 @@ std::vector<Candidate> Ranking::best() const {
 // How many statistics the inputs that a table can bear are enough for.
 int64_t most_statistics(const Schema& schema, int64_t rows, const TableOptions& options) {
   const int64_t odds = schema.classes.size() == 2 ? 1 : std::min(std::ssize(schema.classes), most_classes_with_odds);
-  const int64_t inputs = std::min({std::clamp(most_cells / rows, most_inputs_of_long, most_inputs), rows / rows_of_an_input,
-                                   most_input_bytes / (rows * static_cast<int64_t>(sizeof(float)))});
+  const int64_t together =
+      std::clamp(most_inputs * TableOptions{}.rows_per_input / options.rows_per_input, most_inputs, most_inputs_on_request);
+  const int64_t inputs =
+      std::min({together, rows / options.rows_per_input, most_input_bytes / (rows * static_cast<int64_t>(sizeof(float)))});
   return std::min(options.max_statistics, inputs / (odds + 1));
 }
 

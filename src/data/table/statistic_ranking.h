@@ -9,9 +9,9 @@ namespace l0gm {
 
 // Keys of columns and of pairs of columns, at several resolutions, ranked by what each alone tells of the label (gain_of), the
 // best first; only those that tell something beyond noise, and of pairs only those that tell more than either column alone. At
-// most as many as are worth their inputs: table.max_statistics; 960 inputs together up to 5,000 training rows, beyond 20,000 240,
-// in between 4.8 million divided by the rows (with many classes fewer statistics); an input for every other training row; 2 GiB
-// of inputs; ten million counts to keep. Uses training rows only. Adds to `schema` the cuts that the keys need.
+// most as many as are worth their inputs: table.max_statistics; 240 inputs together (with many classes fewer statistics); an
+// input for each 20 training rows; where table.rows_per_input asks for more, to 960; 2 GiB of inputs; ten million counts to keep.
+// Uses training rows only. Adds to `schema` the cuts that the keys need.
 //   columns   categorical and hashed ones by their code; numeric ones cut into 12, 48 and 150 ranges, fewer where they have
 //             fewer values
 //   pairs     both columns at the same resolution. Columns are paired in the order of what they tell alone, as many as 2,000

@@ -150,13 +150,13 @@ TEST(StatisticRanking, MostStatisticsFollowRowsClassesAndOption) {
   };
   EXPECT_GT(statistics(4000, 120), 2);
   EXPECT_EQ(statistics(4000, 2), 2);
-  EXPECT_LE(statistics(160, 120), 40);  // an input for 2 rows, two inputs for a statistic
-  EXPECT_EQ(statistics(3, 120), 0);
+  EXPECT_LE(statistics(160, 120), 4);  // an input for 20 rows, two inputs for a statistic
+  EXPECT_EQ(statistics(30, 120), 0);
 }
 
-TEST(StatisticRanking, ShortTablesBearManyInputsLongOnesFewer) {
+TEST(StatisticRanking, FewRowsHaveManyInputsOnRequest) {
   // Every column tells of the label, and so does every pair of them: what is kept is as many as the table bears.
-  const auto inputs = [](int64_t rows) {
+  const auto inputs = [](int64_t rows, int64_t rows_per_input) {
     std::vector<std::string> names;
     for (int64_t c = 0; c < 12; ++c) names.push_back(fmt::format("c{}", c));
     names.emplace_back("label");
@@ -168,14 +168,17 @@ TEST(StatisticRanking, ShortTablesBearManyInputsLongOnesFewer) {
       cells.push_back(fmt::format("k{}", of));
       return cells;
     });
-    made.fit();
+    TableOptions options;
+    options.rows_per_input = rows_per_input;
+    made.fit(options);
     return std::ssize(made.names());
   };
-  const int64_t of_short = inputs(600), of_long = inputs(24'000);
-  EXPECT_GT(of_short, 600 / 4);
-  EXPECT_LE(of_short, 600 / 2);
-  EXPECT_GT(of_long, 180);
-  EXPECT_LE(of_long, 240);
+  EXPECT_LE(inputs(600, 20), 600 / 20);
+  const int64_t asked = inputs(600, 2);
+  EXPECT_GT(asked, 600 / 4);
+  EXPECT_LE(asked, 600 / 2);
+  EXPECT_LE(inputs(6000, 20), 240);
+  EXPECT_GT(inputs(6000, 5), 240);
 }
 
 TEST(StatisticRanking, ACopyOfAColumnAddsNothing) {
@@ -207,7 +210,7 @@ TEST(StatisticRanking, SeveralClassesAndOneOfThreeRows) {
   made.fit();
   EXPECT_TRUE(made.has("odds of rare"));
   EXPECT_TRUE(made.has("odds of k1"));
-  EXPECT_LE(std::ssize(made.schema.statistics), 960 / 5);
+  EXPECT_LE(std::ssize(made.schema.statistics), 240 / 5);
   for (const float slope : made.rows.slopes) ASSERT_TRUE(std::isfinite(slope));
 }
 
@@ -236,7 +239,7 @@ TEST(StatisticRanking, ManyColumnsAndIdentifiersAreBounded) {
   });
   made.fit();
   EXPECT_TRUE(made.has("c700"));
-  EXPECT_LE(std::ssize(made.names()), 400 / 2);
+  EXPECT_LE(std::ssize(made.names()), 400 / 20);
 }
 
 TEST(StatisticRanking, DoesNotDependOnTheOrderOfRows) {
