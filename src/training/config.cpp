@@ -64,6 +64,8 @@ void set_what_was_before(const Modality& modality, OptionList& options, const Co
   const bool is_read = options.unmet(ensemble, modality.name()) == nullptr && config.model.members > 1;
   if (is_read && !ensemble.named) options.set("model.ensemble=heads");
   if (!options.named("gate.worth")) options.set("gate.worth=gradient");
+  if (!options.named("train.select")) options.set("train.select=loss");
+  if (!options.named("train.lr_restart")) options.set("train.lr_restart=false");
 }
 
 constexpr std::string_view modality_condition = "modality = ";

@@ -188,6 +188,12 @@ bins = 5
   EXPECT_FALSE(contains(text, "lambda ="));
 }
 
+TEST_F(Configs, ARunWithoutAnOptionIsAsItWasBeforeThereWasOne) {
+  const auto path = folder_.write("run.toml", "data.source = 'planted-text'\n");
+  EXPECT_EQ(read_config(path, {}).train.select, Selection::calibrated);
+  EXPECT_EQ(read_run_config(modality_named(modalities(), "text"), path).train.select, Selection::loss);
+}
+
 TEST_F(Configs, EveryControlReadsBack) {
   for (const char* line :
        {"", "gate.lambda = 0.5", "gate.k = 7", "gate.target_active = 1.0", "gate.unit = 'none'",
