@@ -123,8 +123,8 @@ bool TextModality::reads(const DataOptions& data) const { return names_texts(dat
 std::vector<std::string> TextModality::models() const { return text_model_names(); }
 
 std::vector<Default> TextModality::defaults() const {
-  return {{"train.lr_warmup", "0.06"},   {"train.lr_decay", "linear"}, {"train.lr_end", "0"},
-          {"train.calibrator", "power"}, {"train.select", "calibrated"}, {"schedule.warmup", "0.05"},
+  return {{"train.lr_warmup", "0.06"},    {"train.lr_decay", "linear"},       {"train.lr_end", "0"},
+          {"train.calibrator", "power"},  {"train.select", "calibrated"},     {"schedule.warmup", "0.05"},
           {"schedule.anneal_until", "0.7"}, {"schedule.ramp_until", "0.6"}};
 }
 

@@ -123,7 +123,8 @@ TEST(TextTraining, PretrainedWeightsAreTheStart) {
 TEST(TextTraining, ADeeperRunIsAStartForItsFirstLayers) {
   const TrainedTinyText deep(Settings{"encoder.depth=3", "gate.unit=none"});
   const std::string start = "model.init_from=" + deep.run.string();
-  const Settings still = {"gate.unit=none", "train.lr=1e-30", "train.head_lr=1e-30", "train.weight_decay=0", "train.epochs=1", start};
+  const Settings still = {"gate.unit=none",       "train.lr=1e-30", "train.head_lr=1e-30",
+                          "train.weight_decay=0", "train.epochs=1", start};
   const auto with_depth = [&](const std::string& depth) {
     Settings settings = still;
     settings.push_back("encoder.depth=" + depth);
