@@ -124,12 +124,12 @@ struct TrainOptions {
     v("lr_decay", lr_decay, "how it falls afterwards");
     v("lr_end", lr_end, "where it ends, as a share of `lr`", between(0, 1));
     v("lr_restart", lr_restart,
-      "once gates are fixed it rises and falls again over the steps that are left, and the optimiser starts anew: what is left of "
-      "the model trains at a full rate");
+      "once gates are fixed it rises and falls again over the steps that are left, and the optimiser starts anew: what is left "
+      "of the model trains at a full rate");
     v("calibrator", calibrator, "fitted on validation rows and stored with the run");
     v("select", select,
-      "which weights are kept: those with the lowest validation `loss`, or with the lowest one once probabilities are `calibrated` "
-      "(`calibrator`, each row by one that was fitted to others); so, too, what counts for `patience`");
+      "which weights are kept: those with the lowest validation `loss`, or with the lowest one once probabilities are "
+      "`calibrated` (`calibrator`, each row by one that was fitted to others); so, too, what counts for `patience`");
     v("checkpoint_every", checkpoint_every, "epochs between checkpoints; below 1: several in an epoch", above(0));
     v("evaluate_every", evaluate_every,
       "epochs between looks at the validation rows, below 1: several in an epoch; the last step is always looked at", above(0));
