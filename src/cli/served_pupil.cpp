@@ -48,8 +48,8 @@ ServedPupil serve_pupil(const std::filesystem::path& run, const Evaluation& of_t
   ServedPupil served;
   served.json = {{"file", file.string()}, {"bytes", made.json["bytes"]}, {"latency", measured["results"]}};
   served.text = fmt::format(
-      "{}: the pupil as it is served, {} bytes; on one thread of this machine {:.2f} microseconds for a row alone, {:.2f} for one "
-      "of 1,024\n",
+      "{}: the pupil as it is served, {} bytes; on one thread of this machine {:.2f} microseconds for a row alone, {:.2f} for "
+      "one of 1,024\n",
       file.string(), with_thousands(made.json["bytes"].get<int64_t>()), median_of(measured, 1), median_of(measured, 1024));
   served.text += compared(of_teacher, of_pupil, config, pupil);
   return served;

@@ -61,8 +61,9 @@ double gate_target(const GateOptions& options, const std::vector<const GateSite*
     const int64_t units = number_of_units(sites);
     if (*options.k > units) {
       const bool one_kind = std::all_of(sites.begin(), sites.end(), [&](const GateSite* s) { return s->noun == sites[0]->noun; });
-      throw UserError(fmt::format("gate.k = {}, and there are {} {}. Ask for at most {}, or for all without a gate: gate.unit = none.",
-                                  *options.k, units, one_kind ? sites[0]->noun : "units", units));
+      throw UserError(fmt::format(
+          "gate.k = {}, and there are {} {}. Ask for at most {}, or for all without a gate: gate.unit = none.", *options.k, units,
+          one_kind ? sites[0]->noun : "units", units));
     }
     return static_cast<double>(*options.k) / static_cast<double>(units);
   }

@@ -341,7 +341,8 @@ nlohmann::json predict_known(const Predictor& predictor, const std::filesystem::
   RowText(predictor).write(0, cells.data(), probabilities, std::ssize(rows), text);
   file.write(text);
   file.commit();
-  return report_of_rows(predictor, std::ssize(rows), output, predictor.empty_counts(), OddCells(predictor), 1, seconds_since(start));
+  return report_of_rows(predictor, std::ssize(rows), output, predictor.empty_counts(), OddCells(predictor), 1,
+                        seconds_since(start));
 }
 
 }  // namespace l0gm

@@ -120,8 +120,8 @@ void ColumnFit::fit_numbers(const std::vector<double>& sorted) {
 void ColumnFit::fit_texts() {
   if (request.type.empty() && request.options.hash_buckets == 0 && are_other_dates(cells.texts)) {
     log_warning(fmt::format(
-        "column '{}' has dates such as '{}', whose day and month cannot be told apart for certain: they count as texts. Written as "
-        "2024-01-31 they would be read as days; columns.{}.type = \"categorical\" says that texts are meant.",
+        "column '{}' has dates such as '{}', whose day and month cannot be told apart for certain: they count as texts. Written "
+        "as 2024-01-31 they would be read as days; columns.{}.type = \"categorical\" says that texts are meant.",
         name, cells.texts.front(), name));
   }
   const CategoryCounts counts = count_categories(cells.texts);

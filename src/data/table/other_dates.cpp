@@ -8,8 +8,8 @@ namespace {
 
 // The number of digits that a text begins with.
 size_t digits(std::string_view text) {
-  const auto end = std::find_if(text.begin(), text.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) == 0; });
-  return static_cast<size_t>(end - text.begin());
+  const auto is_other = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) == 0; };
+  return static_cast<size_t>(std::find_if(text.begin(), text.end(), is_other) - text.begin());
 }
 
 bool is_other_date(std::string_view text) {

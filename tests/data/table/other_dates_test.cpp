@@ -14,8 +14,10 @@ TEST(OtherDates, AllCellsMustBeDates) {
   EXPECT_TRUE(dates({"31-01-2024"}));
   EXPECT_FALSE(dates({}));
   EXPECT_FALSE(dates({"31.01.2024", "unknown"}));
-  for (const char* other : {"2024-01-31", "1.2.3", "1.2.2024x", "31.01/2024", "1.234.567", "10.0.0.1", "12/2024", "1.2", "31.01.20245", ""})
+  for (const char* other : {"2024-01-31", "1.2.3", "1.2.2024x", "31.01/2024", "1.234.567", "10.0.0.1", "12/2024", "1.2",
+                            "31.01.20245", ""}) {
     EXPECT_FALSE(dates({other})) << other;
+  }
 }
 
 }  // namespace
