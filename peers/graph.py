@@ -69,7 +69,9 @@ class Training:
         self.options, device = options, torch.device(options.device)
         path = "edge" if options.model == "gat" else "csr-cached"
         structure = pyg_graph.Structure(graph, "gcn" if options.model == "gcn" else "sage", path, device, torch.float32)
-        self.x = torch.from_numpy(graph_file.attributes_of(graph, options.features)).to(device)
+        # Decided once, by the graph as it is: noisy copies of sparse attributes are dense, and are scaled like the others.
+        self.scale = ("rows" if graph.dense is None else "standard") if options.features == "auto" else options.features
+        self.x = torch.from_numpy(graph_file.attributes_of(graph, self.scale)).to(device)
         self.labels = torch.from_numpy(graph.labels.astype(np.int64)).to(device)
         self.nodes = {name: torch.from_numpy(np.array(getattr(graph, name))).to(device) for name in ("train", "valid", "test")}
         self.network = Network(structure, self.x.size(1), len(graph.classes), options).to(device)
@@ -88,7 +90,7 @@ class Training:
         return self.logits(x).double().softmax(1).cpu().numpy()
 
     def read_attributes(self, graph: graph_file.Graph) -> Tensor:
-        return torch.from_numpy(graph_file.attributes_of(graph, self.options.features)).to(self.x.device)
+        return torch.from_numpy(graph_file.attributes_of(graph, self.scale)).to(self.x.device)
 
     def judge(self, epoch: int) -> None:
         logits, nodes = self.logits(), self.nodes["valid"]
