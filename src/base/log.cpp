@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/log_pause.h"
 #include "base/progress.h"
 
 namespace l0gm {
@@ -15,6 +16,11 @@ namespace {
 std::atomic<LogLevel>& current_level() {
   static std::atomic<LogLevel> level{LogLevel::normal};
   return level;
+}
+
+std::atomic<int>& pauses() {
+  static std::atomic<int> count{0};
+  return count;
 }
 
 bool coloured() { return standard_error_is_terminal() && std::getenv("NO_COLOR") == nullptr; }
@@ -40,15 +46,20 @@ LogLevel log_level() { return current_level(); }
 bool standard_error_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 void log_info(std::string_view message) {
-  if (log_level() != LogLevel::quiet) print(std::string(message));
+  if (log_level() != LogLevel::quiet && pauses() == 0) print(std::string(message));
 }
 
 void log_detail(std::string_view message) {
-  if (log_level() == LogLevel::verbose) print(std::string(message));
+  if (log_level() == LogLevel::verbose && pauses() == 0) print(std::string(message));
 }
 
-void log_warning(std::string_view message) { print(label("warning", "33").append(message)); }
+void log_warning(std::string_view message) {
+  if (pauses() == 0) print(label("warning", "33").append(message));
+}
 void log_error(std::string_view message) { print(label("error", "31").append(message)); }
+
+LogPause::LogPause() { ++pauses(); }
+LogPause::~LogPause() { --pauses(); }
 
 // Never destroyed: a thread or another static's destructor may still log while the program ends.
 std::recursive_mutex& standard_error_mutex() {

@@ -23,6 +23,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual const std::string& name() const = 0;  // for messages and the run's record: "adult/openml/0", "bank.csv"
+  bool serves_more_tasks = false;               // make_task() will be called again: it must leave everything where it is
 };
 
 // What a run knows about its data without having it: schema.json.
@@ -49,6 +50,12 @@ struct Default {
 // Settings that compete with those that stand, each a list of assignments, "graph.residual=linear"; the best of a round stands in
 // the next one.
 using TrialRound = std::vector<std::vector<std::string>>;
+struct Trials {
+  std::vector<TrialRound> rounds;
+  bool in_full = false;  // each is trained as the run will be, gate included; else for a quarter of the epochs and without a gate
+  bool refits = false;   // settings change what is fitted to the data: each attempt has a record of its own, and so has the run
+  double errors = 0;     // by how many standard errors of the difference a challenger has to be better
+};
 
 // What a verb that writes data says: as JSON, and for people.
 struct DataReport {
@@ -67,9 +74,8 @@ class Modality {
   virtual void resolve(OptionList&, const Config&) const {}
   // Defaults that follow from the data: sets options of config.left_open, and no others.
   virtual void settle(Config&, const Record&) const {}
-  // Defaults that only training can tell (training/trials.h): none where the options that they are about were named. make_task()
-  // is then called several times.
-  virtual std::vector<TrialRound> trials(const Config&) const { return {}; }
+  // Defaults that only training can tell (training/trials.h): none where the options that they are about were named.
+  virtual Trials trials(const Config&, const Record&) const { return {}; }
   // What resolve() and settle() do, as rows of docs/options.md.
   virtual std::vector<std::string> resolved_defaults() const { return {}; }
   // UserError for options that contradict each other or would have no effect, before anything is read.

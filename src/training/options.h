@@ -99,10 +99,10 @@ struct TrainOptions {
       "table's rows, columns and classes (below: defaults of a table)")
         .read_by("modality = table");
     v("trials", trials,
-      "graphs: where neither depth, dropout nor residual is named, a few of them are trained for a quarter of the epochs each, "
-      "without "
-      "a gate, and the one with the lowest validation loss is taken")
-        .read_by("modality = graph");
+      "settings that are not named and that only training can tell are tried, and what has the lowest validation loss is taken. "
+      "Graphs: depth, dropout and residual, for a quarter of the epochs each and without a gate. Tables of fewer than 5,000 "
+      "training rows: few or many statistics (`table.rows_per_input`), each trained in full")
+        .read_by("modality = table | graph");
     v("epochs", epochs, "passes over the training rows", between(1, 1000000));
     v("batch", batch, "rows of one step", between(1, 10000000));
     v("lr", lr, "learning rate (AdamW)", above(0));

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/log_pause.h"
 #include "base/text.h"
 #include "l0gm/error.h"
 #include "training/gate_report.h"
@@ -229,17 +230,22 @@ bool train(const Modalities& modalities, const Config& given, const std::filesys
   const Modality& modality = modality_of(modalities, config.data);
   modality.check(config, machine);
   const std::shared_ptr<Dataset> dataset = modality.load(config);
-  const std::unique_ptr<Record> record = modality.fit(*dataset, config);
+  std::unique_ptr<Record> record = modality.fit(*dataset, config);
   modality.settle(config, *record);
   const bool goes_on = resume && RunFolder::is_run(out) && RunFolder::open(out).started();
   std::vector<TrialResult> tried;
   if (goes_on) {
-    take_tried_settings(modality, RunFolder::open(out).config(), config);
+    take_tried_settings(modality, *record, RunFolder::open(out).config(), config);
   } else if (!config.model.init_from.empty() && RunFolder::is_run(config.model.init_from)) {
-    take_tried_settings(modality, RunFolder::open(config.model.init_from).config(), config);  // its weights want its shapes
+    // Its weights want its shapes.
+    take_tried_settings(modality, *record, RunFolder::open(config.model.init_from).config(), config);
   } else {
     tried = settle_by_trials(modality, dataset, *record, machine, stop, config);
     if (stop) return false;
+  }
+  if (modality.trials(config, *record).refits) {
+    const LogPause what_fitting_said_before;
+    record = modality.fit(*dataset, config);
   }
   modality.measure(*record, *dataset, config, machine, stored_record(modality, out, resume).get());
   Lesson lesson;

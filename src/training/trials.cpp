@@ -11,10 +11,12 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/log_pause.h"
 #include "base/text.h"
 #include "training/run.h"
 #include "training/train.h"
 #include "training/trainer.h"
+#include "training/weighted_loss.h"
 
 namespace l0gm {
 namespace {
@@ -59,68 +61,156 @@ int64_t trial_epochs(int64_t epochs, int64_t steps_per_epoch) {
   return std::min(epochs, std::max(epochs / trial_part, (fewest_steps + steps_per_epoch - 1) / steps_per_epoch));
 }
 
+// Of the mean of pairs; 0 where there are none.
+double error_of_difference(const std::vector<double>& first, const std::vector<double>& second) {
+  if (first.size() < 2 || first.size() != second.size()) return 0;
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < first.size(); ++i) sum += first[i] - second[i];
+  const auto count = static_cast<double>(first.size());
+  for (size_t i = 0; i < first.size(); ++i) squares += std::pow(first[i] - second[i] - sum / count, 2);
+  return std::sqrt(squares / (count * (count - 1)));
+}
+
+// What fits the same to the data need not be trained.
+void leave_out_without_effect(const Modality& modality, Dataset& dataset, const Record& record, const Config& config,
+                              Trials& trials) {
+  const LogPause what_fitting_said_before;
+  const nlohmann::json fitted = record.to_json();
+  for (TrialRound& round : trials.rounds) {
+    std::erase_if(round, [&](const std::vector<std::string>& challenger) {
+      Config candidate = config;
+      assign(candidate, challenger);
+      return modality.fit(dataset, candidate)->to_json() == fitted;
+    });
+  }
+  std::erase_if(trials.rounds, [](const TrialRound& round) { return round.empty(); });
+}
+
+// Trains settings one after the other.
+class Attempts {
+ public:
+  Attempts(const Modality& modality, std::shared_ptr<Dataset> dataset, const Record& record, const Machine& machine,
+           const std::atomic<bool>& stop, const Trials& trials)
+      : modality_(modality), dataset_(std::move(dataset)), record_(record), machine_(machine), stop_(stop), trials_(trials) {
+    dataset_->serves_more_tasks = true;
+  }
+  ~Attempts() { dataset_->serves_more_tasks = false; }
+  Attempts(const Attempts&) = delete;
+  Attempts& operator=(const Attempts&) = delete;
+
+  // False: stopped meanwhile.
+  bool attempt(const Config& config, const std::vector<std::string>& assignments);
+  // Settings under which training diverges, or that the device has no memory for, are not taken.
+  bool attempt_or_warn(const Config& config, const std::vector<std::string>& assignments);
+  // Whether the last one is better than the one that stands, beyond chance; it stands then.
+  bool takes_last();
+  void mark_standing() { results_[standing_].taken = true; }
+  std::vector<TrialResult> results() && { return std::move(results_); }
+
+ private:
+  bool train(const Config& config, const std::vector<std::string>& assignments, TrialResult& result);
+  std::vector<double> losses_of_best(const RunFolder& folder, const Config& config, Task& task, Model& model) const;
+
+  const Modality& modality_;
+  std::shared_ptr<Dataset> dataset_;
+  const Record& record_;
+  const Machine& machine_;
+  const std::atomic<bool>& stop_;
+  const Trials& trials_;
+  std::vector<TrialResult> results_;
+  size_t standing_ = 0;
+  std::vector<double> last_losses_, standing_losses_;  // of validation rows; empty: not asked for
+};
+
+std::vector<double> Attempts::losses_of_best(const RunFolder& folder, const Config& config, Task& task, Model& model) const {
+  if (trials_.errors <= 0) return {};
+  copy_into(load_tensors(folder.best()).tensors, model.state(), folder.best().string());
+  return weighted_losses(task, task.predict(model, final_state(config, model), Split::valid));
+}
+
+bool Attempts::train(const Config& config, const std::vector<std::string>& assignments, TrialResult& result) {
+  const LogPause what_is_said_of_every_run;
+  const auto start = std::chrono::steady_clock::now();
+  Config candidate = config;
+  assign(candidate, assignments);
+  if (!trials_.in_full) candidate = short_and_dense(std::move(candidate));
+  const std::unique_ptr<Record> refitted = trials_.refits ? modality_.fit(*dataset_, candidate) : nullptr;
+  const Record& record = refitted != nullptr ? *refitted : record_;
+  const std::shared_ptr<Model> model = modality_.make_model(record, candidate, static_cast<uint64_t>(candidate.train.seed));
+  place(*model, machine_.device, dtype_of(candidate.train.precision));
+  const std::unique_ptr<Task> task = modality_.make_task(dataset_, record, model, candidate, machine_);
+  if (!trials_.in_full) candidate.train.epochs = trial_epochs(candidate.train.epochs, task->steps_per_epoch());
+  candidate.train.checkpoint_every = static_cast<double>(candidate.train.epochs + 1);
+  task->label_smoothing = candidate.train.label_smoothing;
+  const torch::Tensor weights = weights_of_classes(candidate.train, record.class_names(), record.rows_of_classes());
+  if (weights.defined()) task->class_weights = weights.to(machine_.device, dtype_of(candidate.train.precision));
+  const ScratchFolder scratch;
+  const RunFolder folder = RunFolder::create(scratch.path() / "run", std::string(modality_.name()));
+  Trainer trainer(model, *task, candidate, folder);
+  if (!trainer.run({}, stop_)) return false;
+  last_losses_ = losses_of_best(folder, candidate, *task, *model);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  result.valid_nll = trainer.state().best_nll;
+  result.seconds = seconds.count();
+  return true;
+}
+
+bool Attempts::attempt(const Config& config, const std::vector<std::string>& assignments) {
+  TrialResult result;
+  result.settings = join(assignments, ", ");
+  if (!train(config, assignments, result)) return false;
+  if (results_.empty()) standing_losses_ = last_losses_;
+  result.error = error_of_difference(last_losses_, standing_losses_);
+  log_info(fmt::format("tried {}: valid NLL {:.4f}, {:.1f} s", assignments.empty() ? "the settings as they are" : result.settings,
+                       result.valid_nll, result.seconds));
+  results_.push_back(std::move(result));
+  return true;
+}
+
+bool Attempts::attempt_or_warn(const Config& config, const std::vector<std::string>& assignments) {
+  try {
+    return attempt(config, assignments);
+  } catch (const std::exception& error) {
+    const std::string message = error.what();
+    log_warning(fmt::format("tried {}: {}", join(assignments, ", "), message.substr(0, message.find('\n'))));
+    results_.push_back({join(assignments, ", "), std::numeric_limits<double>::infinity(), 0, 0, false});
+    return true;
+  }
+}
+
+bool Attempts::takes_last() {
+  const TrialResult& last = results_.back();
+  if (!(last.valid_nll < results_[standing_].valid_nll - trials_.errors * last.error)) return false;
+  standing_ = results_.size() - 1;
+  standing_losses_ = last_losses_;
+  return true;
+}
+
 }  // namespace
 
 std::vector<TrialResult> settle_by_trials(const Modality& modality, const std::shared_ptr<Dataset>& dataset, const Record& record,
                                           const Machine& machine, const std::atomic<bool>& stop, Config& config) {
-  const std::vector<TrialRound> rounds = modality.trials(config);
-  if (rounds.empty()) return {};
-  std::vector<TrialResult> results;
-  const auto train_shortly = [&](const std::vector<std::string>& assignments) {
-    const auto start = std::chrono::steady_clock::now();
-    Config candidate = config;
-    assign(candidate, assignments);
-    candidate = short_and_dense(std::move(candidate));
-    const std::shared_ptr<Model> model = modality.make_model(record, candidate, static_cast<uint64_t>(candidate.train.seed));
-    place(*model, machine.device, dtype_of(candidate.train.precision));
-    const std::unique_ptr<Task> task = modality.make_task(dataset, record, model, candidate, machine);
-    candidate.train.epochs = trial_epochs(candidate.train.epochs, task->steps_per_epoch());
-    candidate.train.checkpoint_every = static_cast<double>(candidate.train.epochs + 1);
-    task->label_smoothing = candidate.train.label_smoothing;
-    const torch::Tensor weights = weights_of_classes(candidate.train, record.class_names(), record.rows_of_classes());
-    if (weights.defined()) task->class_weights = weights.to(machine.device, dtype_of(candidate.train.precision));
-    const ScratchFolder scratch;
-    const RunFolder folder = RunFolder::create(scratch.path() / "run", std::string(modality.name()));
-    Trainer trainer(model, *task, candidate, folder);
-    if (!trainer.run({}, stop)) return false;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    results.push_back({join(assignments, ", "), trainer.state().best_nll, seconds.count()});
-    log_info(fmt::format("tried {}: valid NLL {:.4f}, {:.1f} s",
-                         assignments.empty() ? "the settings as they are" : results.back().settings, results.back().valid_nll,
-                         results.back().seconds));
-    return true;
-  };
-  // Settings under which training diverges, or that the device has no memory for, are not taken.
-  const auto tried = [&](const std::vector<std::string>& challenger) {
-    try {
-      return train_shortly(challenger);
-    } catch (const std::exception& error) {
-      const std::string message = error.what();
-      log_warning(fmt::format("tried {}: {}", join(challenger, ", "), message.substr(0, message.find('\n'))));
-      results.push_back({join(challenger, ", "), std::numeric_limits<double>::infinity(), 0});
-      return true;
-    }
-  };
-  if (!train_shortly({})) return {};
-  size_t best = 0;
-  for (const TrialRound& round : rounds) {
+  Trials trials = modality.trials(config, record);
+  if (trials.refits) leave_out_without_effect(modality, *dataset, record, config, trials);
+  if (trials.rounds.empty()) return {};
+  Attempts attempts(modality, dataset, record, machine, stop, trials);
+  if (!attempts.attempt(config, {})) return {};
+  for (const TrialRound& round : trials.rounds) {
     const std::vector<std::string>* winner = nullptr;
     for (const std::vector<std::string>& challenger : round) {
-      if (!tried(challenger)) return {};
-      if (!(results.back().valid_nll < results[best].valid_nll)) continue;
-      best = results.size() - 1;
-      winner = &challenger;
+      if (!attempts.attempt_or_warn(config, challenger)) return {};
+      if (attempts.takes_last()) winner = &challenger;
     }
     if (winner != nullptr) assign(config, *winner);
-    results[best].taken = true;
+    attempts.mark_standing();
   }
-  return results;
+  return std::move(attempts).results();
 }
 
-void take_tried_settings(const Modality& modality, const std::filesystem::path& stored, Config& config) {
+void take_tried_settings(const Modality& modality, const Record& record, const std::filesystem::path& stored, Config& config) {
   Config then = read_run_config(modality, stored);
   OptionList theirs = OptionList::of(then), ours = OptionList::of(config);
-  for (const TrialRound& round : modality.trials(config)) {
+  for (const TrialRound& round : modality.trials(config, record).rounds) {
     for (const std::vector<std::string>& challenger : round) {
       for (const std::string& assignment : challenger) {
         const std::string key = assignment.substr(0, assignment.find('='));
@@ -135,6 +225,7 @@ nlohmann::json to_json(const std::vector<TrialResult>& results) {
   for (const TrialResult& result : results) {
     json.push_back({{"settings", result.settings},
                     {"valid_nll", std::isfinite(result.valid_nll) ? nlohmann::json(result.valid_nll) : nlohmann::json()},
+                    {"error", result.error},
                     {"seconds", result.seconds},
                     {"taken", result.taken}});
   }

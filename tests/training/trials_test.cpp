@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "l0gm/error.h"
+#include "training/graph/graph_run.h"
 #include "training/tiny_run.h"
 
 // Settings that training tells: which are tried, which is taken, and that a run that goes on does not try again.
@@ -50,11 +51,12 @@ TEST(Trials, WhatHasTheLowestLossIsTakenAndWritten) {
 
 TEST(Trials, WhoNamesARecipeGetsIt) {
   const Modality& graphs = modality_named(modalities(), "graph");
-  EXPECT_EQ(graphs.trials(board()).size(), 2U);
-  EXPECT_EQ(graphs.trials(board({"model.name=sage"})).size(), 1U);
+  const GraphRecord record;
+  EXPECT_EQ(graphs.trials(board(), record).rounds.size(), 2U);
+  EXPECT_EQ(graphs.trials(board({"model.name=sage"}), record).rounds.size(), 1U);
   for (const char* named :
        {"model.depth=2", "graph.residual=none", "model.dropout=0.5", "train.trials=false", "model.name=mlp"}) {
-    EXPECT_TRUE(graphs.trials(board({named})).empty()) << named;
+    EXPECT_TRUE(graphs.trials(board({named}), record).rounds.empty()) << named;
   }
 }
 

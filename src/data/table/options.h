@@ -79,7 +79,7 @@ struct TableOptions {  // table.*
         .read_by("table.statistics = auto");
     v("rows_per_input", rows_per_input,
       "`auto`: at least so many training rows for each input that statistics make; 240 inputs altogether, with 5 rows or fewer "
-      "960. Many statistics of few rows help some tables much and harm others: compare both on validation rows",
+      "960. Many statistics of few rows help some tables much and harm others (`train.trials`)",
       at_least(1))
         .read_by("table.statistics = auto");
     v("max_pairs", max_pairs,

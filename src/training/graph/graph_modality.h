@@ -22,7 +22,7 @@ class GraphModality : public Modality {
   std::vector<Default> defaults() const override;
   std::vector<std::string> models() const override;
   void resolve(OptionList& options, const Config& config) const override;
-  std::vector<TrialRound> trials(const Config& config) const override;
+  Trials trials(const Config& config, const Record& record) const override;
   std::vector<std::string> resolved_defaults() const override;
   void check(const Config& config, const Machine& machine) const override;
   std::shared_ptr<Dataset> load(const Config& config) const override;

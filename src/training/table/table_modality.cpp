@@ -69,6 +69,8 @@ TableOptions statistics_for(const Config& config) {
   return options;
 }
 
+constexpr int64_t most_rows_with_trials = 5000;
+
 // What is known of a made table, the same for any number of rows.
 DataReport truth_of(const TableDataset& data) {
   if (data.planted.empty()) return {};
@@ -118,6 +120,16 @@ void TableModality::settle(Config& config, const Record& record) const {
   if (chosen.empty()) return;
   log_info(fmt::format("for {} training rows, {} columns and {} classes: {}", with_thousands(facts.rows), facts.columns,
                        facts.classes, join(chosen, ", ")));
+}
+
+// Many statistics of few rows help where they tell much and harm where they tell chance: which of both a table is, training says.
+Trials TableModality::trials(const Config& config, const Record& record) const {
+  const std::vector<int64_t>& class_rows = record.rows_of_classes();
+  const bool open = std::find(config.left_open.begin(), config.left_open.end(), "table.rows_per_input") != config.left_open.end();
+  const bool few_rows = std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}) < most_rows_with_trials;
+  if (!config.train.trials || !open || !few_rows || config.train.quality == Quality::fast || !config.distill.from.empty()) return {};
+  if (statistics_for(config).statistics != Statistics::automatic) return {};
+  return {{{{"table.rows_per_input=2"}}}, /*in_full=*/true, /*refits=*/true, /*errors=*/0.5};
 }
 
 std::vector<std::string> TableModality::resolved_defaults() const { return describe_table_settings(); }
@@ -186,10 +198,11 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   const Schema& schema = dynamic_cast<const TableRecord&>(record).schema;
   const torch::Dtype dtype = dtype_of(config.train.precision);
   auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
-  task->add_split(Split::train, std::exchange(table.train, {}), machine.device, dtype);
+  const bool again = table.serves_more_tasks;
+  task->add_split(Split::train, again ? table.train : std::exchange(table.train, {}), machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
   task->row_weights = table.data.weights;
-  table.data.table = {};  // training does not need the text
+  if (!again) table.data.table = {};  // training does not need the text
   return task;
 }
 

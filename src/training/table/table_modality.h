@@ -24,6 +24,7 @@ class TableModality : public Modality {
   std::vector<Default> defaults() const override { return {}; }
   std::vector<std::string> models() const override;
   void settle(Config& config, const Record& record) const override;
+  Trials trials(const Config& config, const Record& record) const override;
   std::vector<std::string> resolved_defaults() const override;
   std::shared_ptr<Dataset> load(const Config& config) const override;
   std::unique_ptr<Record> fit(Dataset& dataset, const Config& config) const override;

@@ -37,6 +37,7 @@ double learning_rate_for(int64_t columns) {
 // With fewer rows the net does better without linear terms and pairs, and members, which take seconds here, level out what each
 // of them learned by chance. With a gate that was far worse on some tables.
 constexpr int64_t rows_for_every_branch = 4000;
+constexpr int64_t most_columns_for_pairs = 500;  // weights of pairs, and the work on them, grow with the square
 
 }  // namespace
 
@@ -54,6 +55,8 @@ std::vector<TableSetting> table_settings(const TableFacts& facts, Quality qualit
   if (facts.rows < rows_for_every_branch && facts.dense) {
     settings.push_back({"model.name", "mlp"});
     if (facts.shares_layers) settings.push_back({"model.members", "8"});
+  } else if (facts.columns > most_columns_for_pairs) {
+    settings.push_back({"model.name", "wide-deep"});
   }
   // What columns tell together is learned late, and has to be known before the first one is closed.
   if (facts.measures_columns) settings.push_back({"schedule.anneal_until", "0.7"});
@@ -71,8 +74,11 @@ std::vector<std::string> describe_table_settings() {
       "| `model.dropout` | `0.2`; below 2,000 training rows `0.3` |",
       "| `model.interface_dropout` | `0.1`; below 2,000 training rows `0.2`. With a gate on dimensions `0.2`; below 5,000 rows "
       "`0.4` |",
-      "| `model.name` | `mlp` below 4,000 training rows without a gate (`gate.unit = none`); else as above |",
+      "| `model.name` | `mlp` below 4,000 training rows without a gate (`gate.unit = none`); else beyond 500 columns "
+      "`wide-deep`, else as above |",
       "| `model.members` | `8` there, if the model has hidden layers that members share; else `1` |",
+      "| `table.rows_per_input` | `2` below 5,000 training rows where that lowers the validation loss by more than half of its "
+      "standard error (`train.trials`; not for `fast`); else as above |",
       "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |"};
 }
 

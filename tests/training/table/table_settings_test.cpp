@@ -63,6 +63,8 @@ TEST(TableSettings, ManyColumnsTakeSmallerSteps) {
 
 TEST(TableSettings, FewRowsTakeAPlainNetOfMembers) {
   EXPECT_EQ(text_setting({.rows = 3999, .dense = true}, "model.name"), "mlp");
+  EXPECT_EQ(text_setting({.rows = 3999, .columns = 501}, "model.name"), "wide-deep") << "no weight for every pair of columns";
+  EXPECT_EQ(text_setting({.rows = 3999, .columns = 500}, "model.name"), "");
   EXPECT_EQ(text_setting({.rows = 3999, .dense = true}, "model.members"), "8");
   EXPECT_EQ(text_setting({.rows = 4000, .dense = true}, "model.name"), "");  // as everywhere
   EXPECT_EQ(text_setting({.rows = 4000, .dense = true}, "model.members"), "");
