@@ -168,7 +168,7 @@ TEST_F(TableRuns, StaticMasksKeepTheirSize) {
 
 TEST_F(TableRuns, MoreUnitsThanThereAreIsRefused) {
   const std::string message = message_of<UserError>([&] { train(tiny_config({"gate.k=121"}), out()); });
-  EXPECT_TRUE(contains(message, "gate.k = 121 but there are only 120 units")) << message;
+  EXPECT_TRUE(contains(message, "gate.k = 121, and there are 120 units. Ask for at most 120")) << message;
 }
 
 TEST_F(TableRuns, AHigherPriceOpensNoMore) {
