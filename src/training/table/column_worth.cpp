@@ -15,7 +15,7 @@ namespace l0gm {
 namespace {
 
 constexpr int64_t most_judged_rows = 10000, fewest_judged_rows = 500, most_work = 300000;  // rows times columns
-constexpr int64_t many_judged_rows = 2000;                                                 // fewer are shuffled three times
+constexpr int64_t many_judged_rows = 2000, many_columns = 200;  // fewer of both: each column is shuffled three times
 constexpr uint64_t shuffle_seed = 0x776f727468;
 constexpr double closed_logit = -1e3;
 
@@ -102,7 +102,7 @@ void fill_column_worth(TableRun& run, std::vector<OpenInput>& columns) {
   const JudgedRows rows(run, std::clamp(most_work / std::ssize(columns), fewest_judged_rows, most_judged_rows));
   const double as_is = rows.nll_as_is();
   const std::vector<std::string> names = run.fields().column_names();
-  const uint64_t rounds = rows.size() < many_judged_rows ? 3 : 1;
+  const uint64_t rounds = rows.size() < many_judged_rows && std::ssize(columns) < many_columns ? 3 : 1;
   Progress progress("worth of columns", std::ssize(columns), {"columns"});
   for (OpenInput& column : columns) {
     progress.update(&column - columns.data(), column.name);
