@@ -33,6 +33,7 @@ STATIC = {"gate.logits": "static"}
 FROM_START = {**STATIC, "gate.attach": "layers", "schedule.warmup": 0}
 FIRST = {**FROM_START, "gate.static_by": "first"}
 PARTS = {"gate.attach": "heads+ffn"}
+ROUNDS = {"gate.static_rounds": 8}
 # Gates are fixed early, and what is left trains on from a full learning rate.
 EARLY = {"schedule.warmup": 0.02, "schedule.anneal_until": 0.35, "schedule.ramp_until": 0.7, "train.lr_restart": "true"}
 
@@ -59,15 +60,17 @@ METHODS = {
     "first": Method("first layers kept", FIRST),
     "first-teacher": Method("first layers kept, taught by the dense model", FIRST, True),
     "first-dense": Method("first layers kept, taught by the dense model and started from it", FIRST, True, True),
-    "last": Method("last layers kept", {**FROM_START, "gate.static_by": "last"}),
-    "alternate": Method("alternate layers kept", {**FROM_START, "gate.static_by": "alternate"}),
-    "heads-gradient": Method("heads by gradient, one-shot", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient"}),
-    "heads-gradient-rounds": Method("heads by gradient, 8 rounds", {**STATIC, "gate.attach": "heads", "gate.static_by": "gradient", "gate.static_rounds": 8}),
-    "ffn-magnitude": Method("neurons by magnitude", {**STATIC, "gate.attach": "ffn", "gate.static_by": "magnitude"}),
-    "parts-gradient": Method("heads and neurons by gradient, one-shot", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient"}),
-    "parts-gradient-rounds": Method("heads and neurons by gradient, 8 rounds",
-                                    {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "gradient", "gate.static_rounds": 8}),
-    "parts-random": Method("heads and neurons at random", {**STATIC, "gate.attach": "heads+ffn", "gate.static_by": "random"}),
+    # Baselines are taught and started as the gates are: what is compared is which parts are left, not how they are trained.
+    "last": Method("last layers kept, taught and started likewise", {**FROM_START, "gate.static_by": "last"}, True, True),
+    "alternate": Method("alternate layers kept, taught and started likewise", {**FROM_START, "gate.static_by": "alternate"}, True, True),
+    **{name: Method(f"{label}, taught and started likewise", {**STATIC, "gate.attach": attach, "gate.static_by": by, **rounds}, True, True)
+       for name, label, attach, by, rounds in (
+           ("heads-gradient", "heads by gradient, one-shot", "heads", "gradient", {}),
+           ("heads-gradient-rounds", "heads by gradient, 8 rounds", "heads", "gradient", ROUNDS),
+           ("ffn-magnitude", "neurons by magnitude", "ffn", "magnitude", {}),
+           ("parts-gradient", "heads and neurons by gradient, one-shot", "heads+ffn", "gradient", {}),
+           ("parts-gradient-rounds", "heads and neurons by gradient, 8 rounds", "heads+ffn", "gradient", ROUNDS),
+           ("parts-random", "heads and neurons at random", "heads+ffn", "random", {}))},
 }
 TEACHING = {"distill.weight": 0.5, "distill.temperature": 2, "distill.hidden_weight": 1}
 
