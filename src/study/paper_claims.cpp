@@ -314,8 +314,10 @@ std::string summary_markdown(const std::vector<DataClaims>& data) {
     }
   }
   std::string text = fmt::format(
-      "## What holds\n\nOf {} verdicts (a claim on a dataset) {} are *holds*, {} *does not hold* and {} *cannot be told*: the "
-      "interval of a difference has 0 in it, or a line is missing. Why, with intervals: below each dataset's tables.\n\n{}",
+      "## What holds\n\n{} verdicts (a claim on a dataset). *holds*: {}, *does not hold*: {}, *cannot be told*: {}. The last "
+      "means "
+      "that the interval of a difference has 0 in it, or a line is missing. Why, with intervals: below each dataset's "
+      "tables.\n\n{}",
       data.size() * rows.size(), counts[Verdict::holds], counts[Verdict::does_not_hold], counts[Verdict::cannot_be_told],
       markdown_table(head, rows));
   text += "\nWhat there is, and what is not:\n\n";

@@ -209,7 +209,7 @@ TEST_F(ClaimsTest, TheSummarySaysWhatIsThere) {
   EXPECT_EQ(made.lines, std::ssize(tables_[0].lines));
   EXPECT_EQ(made.absent[0], "ablation dense");
   const std::string text = summary_markdown({made});
-  EXPECT_NE(text.find("Of 11 verdicts (a claim on a dataset) 1 are *holds*, 0 *does not hold* and 10 *cannot be told*"),
+  EXPECT_NE(text.find("11 verdicts (a claim on a dataset). *holds*: 1, *does not hold*: 0, *cannot be told*: 10"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("- made: 2 of 11 lines complete"), std::string::npos) << text;
