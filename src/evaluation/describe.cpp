@@ -100,6 +100,10 @@ std::string describe_gates(const Evaluation& e) {
   if (e.facts && e.facts->nonzero_weight_fraction)
     text += fmt::format("  weights     {} of those that can be pruned are left, the others are 0\n",
                         percent(*e.facts->nonzero_weight_fraction));
+  if (e.further.contains("trees") && e.further.contains("tree_share")) {
+    text += fmt::format("  trees       {} beside the net: {} of the probabilities are theirs\n",
+                        with_thousands(e.further["trees"].get<int64_t>()), percent(e.further["tree_share"].get<double>()));
+  }
   if (!e.inputs) return text;
   const auto& open = e.inputs->open;
   const bool dimensions = std::any_of(open.begin(), open.end(), [](const OpenInput& input) { return input.open_dimensions > 1; });

@@ -135,7 +135,7 @@ std::shared_ptr<Model> make_table_model(const Schema& schema, const std::vector<
   HeadShape shape;
   shape.members = model.members;
   shape.outputs = outputs_for(static_cast<int64_t>(schema.classes.size()));
-  shape.statistics = schema.slope_slots() - schema.code_slots();
+  shape.statistics = schema.statistic_slots();
   shape.fields = static_cast<int64_t>(schema.fields.size()) - shape.statistics;
   shape.width = model.width;
   if (model.name == "linear") return make_linear(schema, counts, options, gate, shape);

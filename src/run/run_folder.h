@@ -24,6 +24,7 @@ namespace l0gm {
 //   gates.jsonl        how P(open) was spread over the units of each site, a line per look at the validation rows; gated runs only
 //   latency.json       what `l0gm bench latency --run` measured
 //   summary.json, environment.json
+//   trees.json         boosted trees beside the net, and their share; tables only, where validation rows gain by them
 //   trials.json        settings that were tried before training, where any were
 //   tensorboard/       with --tensorboard: event files
 //   pupil/             with serve.pupil: the run of the small model that learned from this one
@@ -57,6 +58,7 @@ class RunFolder {
   std::filesystem::path gate_history() const { return path_ / "gates.jsonl"; }
   std::filesystem::path latency() const { return path_ / "latency.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path trees() const { return path_ / "trees.json"; }
   std::filesystem::path trials() const { return path_ / "trials.json"; }
   std::filesystem::path environment() const { return path_ / "environment.json"; }
 

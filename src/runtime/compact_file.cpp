@@ -65,7 +65,13 @@ class TensorReader {
     if (tensor.shape.size() != dimensions) {
       refuse(fmt::format("tensor '{}' has {} dimensions, wanted {}", name, tensor.shape.size(), dimensions));
     }
-    std::vector<int64_t> values(tensor.bytes.size() / sizeof(int64_t));
+    return numbers<int64_t>(name, DType::i64);
+  }
+
+  template <class Number>
+  std::vector<Number> numbers(const std::string& name, DType type) {
+    const TensorBytes& tensor = take(name, type);
+    std::vector<Number> values(tensor.bytes.size() / sizeof(Number));
     if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;
   }
@@ -89,7 +95,13 @@ Schema read_schema(const json& stored, TensorReader& tensors) {
     arrays[s].counts = tensors.integers(name + ".counts", 1);
     arrays[s].class_counts = tensors.integers(name + ".class_counts", 2);
   }
-  Schema schema = Schema::from_json(stored, &arrays);
+  TreeScores trees;
+  if (stored.contains("trees")) {
+    trees.start = tensors.numbers<float>("trees.start", DType::f32);
+    trees.splits = tensors.numbers<int32_t>("trees.splits", DType::i32);
+    trees.leaves = tensors.numbers<float>("trees.leaves", DType::f32);
+  }
+  Schema schema = Schema::from_json(stored, &arrays, &trees);
   refuse_unknown_keys(stored, schema.to_json(false), "schema");
   return schema;
 }
@@ -197,6 +209,18 @@ void add_statistics(const Schema& schema, ContainerWriter& writer) {
   }
 }
 
+void add_trees(const TreeScores& trees, ContainerWriter& writer) {
+  if (trees.empty()) return;
+  const int64_t count = trees.trees();
+  const auto add = [&]<class Number>(const char* name, DType type, const std::vector<int64_t>& shape,
+                                     const std::vector<Number>& values) {
+    writer.add(name, type, shape, values.data(), values.size() * sizeof(Number));
+  };
+  add("trees.start", DType::f32, {trees.outputs}, trees.start);
+  add("trees.splits", DType::i32, {count, trees.depth, 2}, trees.splits);
+  add("trees.leaves", DType::f32, {count, int64_t{1} << trees.depth, trees.outputs}, trees.leaves);
+}
+
 void add_rounded(const std::string& name, const Matrix& matrix, DType type, const RoundedMatrix& rounded,
                  ContainerWriter& writer) {
   writer.add(name, type, {matrix.rows, matrix.columns}, rounded.elements.data(), rounded.elements.size());
@@ -210,6 +234,7 @@ int64_t write_compact(const std::filesystem::path& path, const CompactHeader& he
   check_derived(header.schema, net);
   ContainerWriter writer("table");
   add_statistics(header.schema, writer);
+  add_trees(header.schema.trees, writer);
   std::deque<RoundedMatrix> rounded;  // a deque: the writer keeps pointing at what is inside
   net.visit([&](const std::string& name, const Matrix& matrix, int64_t rows, int64_t columns, ArrayKind kind) {
     if (matrix.rows != rows || matrix.columns != columns) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/finish_row.h"
+#include "runtime/mix_trees.h"
 #include "runtime/workspace.h"
 
 namespace l0gm {
@@ -145,7 +146,8 @@ void ModelState::predict_range(const Rows& rows, int64_t begin, int64_t end, Out
     program_.logits(codes, code_slots_, slopes, slope_slots_, count, logits, memory + memory_layout_.program);
     for (int64_t i = 0; i < count; ++i) {
       finish_row(logits + i * logits_, program_.net().members, program_.net().outputs, output.calibrated ? &calibrator_ : nullptr,
-                 {row, static_cast<size_t>(class_count_)}, output.probabilities + (first + i) * class_count_);
+                 {row, static_cast<size_t>(class_count_)}, output.probabilities + (first + i) * class_count_,
+                 [&](double* mixed) { mix_trees(schema().trees, slopes + (i + 1) * slope_slots_, mixed); });
     }
   }
 }

@@ -66,6 +66,7 @@ void set_what_was_before(const Modality& modality, OptionList& options, const Co
   if (!options.named("gate.worth")) options.set("gate.worth=gradient");
   if (!options.named("train.select")) options.set("train.select=loss");
   if (!options.named("train.lr_restart")) options.set("train.lr_restart=false");
+  if (!options.named("table.trees")) options.set("table.trees=off");
 }
 
 constexpr std::string_view modality_condition = "modality = ";

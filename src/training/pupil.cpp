@@ -12,11 +12,12 @@ std::filesystem::path pupil_folder(const std::filesystem::path& run) { return ru
 // One hidden layer of 31 units, which together with the linear term are 32 numbers per folded row: two cache lines. Nothing to
 // look up: statistics cost more when served than all the rest.
 std::vector<std::string> pupil_assignments(const ServeOptions& options, const std::filesystem::path& teacher) {
-  std::vector<std::string> assignments = {
-      "serve.pupil=false",  "serve.settings={}",     "model.name=wide-deep",
-      "model.members=1",    "model.hidden=31",       "model.depth=1",
-      "model.init_from=",   "table.statistics=none", "distill.from=" + std::filesystem::absolute(teacher).string(),
-      "distill.weight=0.7", "distill.temperature=1"};
+  std::vector<std::string> assignments = {"serve.pupil=false",    "serve.settings={}",
+                                          "model.name=wide-deep", "model.members=1",
+                                          "model.hidden=31",      "model.depth=1",
+                                          "model.init_from=",     "table.statistics=none",
+                                          "table.trees=off",      "distill.from=" + std::filesystem::absolute(teacher).string(),
+                                          "distill.weight=0.7",   "distill.temperature=1"};
   for (const auto& [key, value] : options.settings) {
     if (key.starts_with("data.") || key.starts_with("serve.") || key == "distill.from" || key == "train.seed") {
       throw UserError(fmt::format(

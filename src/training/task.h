@@ -8,6 +8,7 @@
 #include "batches/batch.h"
 #include "metrics/predictions.h"
 #include "model/model.h"
+#include "run/run_folder.h"
 #include "training/options.h"
 
 namespace l0gm {
@@ -27,6 +28,9 @@ class Task {
   virtual Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t /*examples*/) {
     return predict(model, state, split);
   }
+  // Asked once, when the weights are final and before the run's own predictions: what is settled on validation rows, and kept in
+  // the folder.
+  virtual void complete(Model&, const GateState&, const RunFolder&) {}
   virtual int64_t class_count() const = 0;
   // Whether batches of one size differ in their numbers alone, so that a step on a GPU can be captured once and replayed.
   virtual bool has_fixed_shapes() const { return false; }

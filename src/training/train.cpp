@@ -155,6 +155,8 @@ void start_from(const std::string& path, const Modality& modality, Model& model)
 void finish(RunFolder& folder, const Config& config, Task& task, Model& model, const Trainer& trainer, double seconds) {
   const TrainerState& stood = trainer.state();
   copy_into(load_tensors(folder.best()).tensors, model.state(), folder.best().string());
+  std::filesystem::remove(folder.trees());  // of an end that was interrupted
+  task.complete(model, final_state(config, model), folder);
   const Predictions valid = task.predict(model, final_state(config, model), Split::valid);
   write_predictions(folder.predictions(Split::valid), valid);
   const Calibrator calibrator = fit_calibrator(valid, config.train.calibrator);
@@ -170,6 +172,7 @@ void finish(RunFolder& folder, const Config& config, Task& task, Model& model, c
                             {"logit_spread", stood.hardening.logit_spread},
                             {"calibrator", calibrator.to_json()},
                             {"seconds", seconds}};
+  if (std::filesystem::exists(folder.trees())) summary["trees_sha256"] = sha256_file(folder.trees());
   if (trainer.pruning().prunes()) {
     const auto [weights, nonzero] = trainer.pruning().count();
     summary["prunable_weights"] = weights;

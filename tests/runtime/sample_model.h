@@ -9,6 +9,7 @@
 #include "metrics/calibrator.h"
 #include "runtime/compact_file.h"
 #include "runtime/manifest_net.h"
+#include "runtime/mix_trees.h"
 #include "runtime/probabilities.h"
 #include "runtime/reference_logits.h"
 
@@ -19,7 +20,7 @@ struct SampleOptions {
   int classes = 2;
   int64_t members = 1, hidden = 5;
   std::vector<int64_t> layers = {};
-  bool pairs = false, weighted = false, cin = false, gate = false, shared = false;
+  bool pairs = false, weighted = false, cin = false, gate = false, shared = false, trees = false;
   WeightType weights = WeightType::float32;
   uint64_t seed = 1;
 };
@@ -162,9 +163,26 @@ inline TableNet<Matrix> sample_net(const Schema& schema, const SampleOptions& op
   return net;
 }
 
+// Five trees of depth two over a cut of the age and over the colours.
+inline void add_trees(Schema& schema) {
+  schema.cuts.push_back({0, {25, 40, 60}});
+  TreeScores& trees = schema.trees;
+  trees.inputs = {KeyPart::of_cut(0), KeyPart(3)};
+  trees.depth = 2;
+  trees.outputs = schema.tracked_classes();
+  trees.share = 0.375;
+  RandomStream random(9);
+  for (int64_t o = 0; o < trees.outputs; ++o) trees.start.push_back(static_cast<float>(0.25 * random.normal()));
+  for (int32_t t = 0; t < 5; ++t) {
+    trees.splits.insert(trees.splits.end(), {0, t % 4, 1, t - 1});
+    for (int64_t i = 0; i < trees.leaf_values(); ++i) trees.leaves.push_back(static_cast<float>(random.normal()));
+  }
+}
+
 inline CompactHeader sample_header(const SampleOptions& options) {
   CompactHeader header;
   header.schema = sample_schema(options.classes);
+  if (options.trees) add_trees(header.schema);
   header.weights = options.weights;
   header.calibrator.kind = CalibratorKind::temperature;
   header.calibrator.temperature = 1.5;
@@ -203,6 +221,7 @@ inline std::vector<double> reference_probabilities(const CompactFile& file, cons
     reference_logits(net, codes.data(), slopes.data(), logits.data());
     double* const row = result.data() + r * classes;
     mean_probabilities(logits.data(), net.members, net.outputs, row);
+    mix_trees(file.header.schema.trees, slopes.data() + slopes.size(), row);
     if (calibrated) file.header.calibrator.apply_to_row({row, classes});
   }
   return result;

@@ -258,7 +258,7 @@ TEST_F(Distill, SoftLabelsComeThroughStatisticsOutOfFold) {
   const torch::Tensor said = first_words(taught);
   const auto loss_with = [&](const EncodedTable& encoded) {
     const TableTensors rows(encoded, torch::kCPU, dtype_of(teacher.config.train.precision));
-    const Predictions p = predict_table(*teacher.model, teacher.gate_state, rows, teacher.table.schema.classes);
+    const Predictions p = predict_table(*teacher.model, teacher.gate_state, rows, teacher.table.schema);
     const torch::Tensor wanted = at::tensor(p.probabilities, torch::kFloat64).view({p.size(), 1, p.class_count()});
     return -(wanted * said).sum(2).mean().item<double>();
   };

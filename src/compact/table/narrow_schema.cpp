@@ -44,19 +44,21 @@ size_t first_field(const Schema& schema, int64_t column) {
 Kept kept_parts(const Schema& schema, const std::vector<bool>& used) {
   Kept kept(schema, used);
   std::vector<bool> column_of_cut(schema.columns.size(), false);
+  const auto keep = [&](const KeyPart& part) {
+    if (part.field >= 0) kept.fields[static_cast<size_t>(part.field)] = true;
+    if (part.cut < 0) return;
+    kept.cuts[static_cast<size_t>(part.cut)] = true;
+    column_of_cut[static_cast<size_t>(schema.column_of(part))] = true;
+  };
+  for (const KeyPart& input : schema.trees.inputs) keep(input);
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].kind != FieldKind::statistic || !used[f]) continue;
     const auto s = static_cast<size_t>(schema.fields[f].statistic);
     const bool in_table = is_held_by_table(schema, schema.fields[f]);
     kept.fields[f] = !in_table;
     if (!in_table) kept.statistics[s] = true;
-    for (const KeyPart& part : {schema.statistics[s].first, schema.statistics[s].second}) {
-      // Its code is looked up, or picks the row that holds the statistic.
-      if (part.field >= 0) kept.fields[static_cast<size_t>(part.field)] = true;
-      if (part.cut < 0) continue;
-      kept.cuts[static_cast<size_t>(part.cut)] = true;
-      column_of_cut[static_cast<size_t>(schema.column_of(part))] = true;
-    }
+    // Its code is looked up, or picks the row that holds the statistic.
+    for (const KeyPart& part : {schema.statistics[s].first, schema.statistics[s].second}) keep(part);
   }
   for (size_t f = 0; f < kept.fields.size(); ++f) {
     if (kept.fields[f] && schema.fields[f].kind != FieldKind::statistic)
@@ -107,14 +109,17 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
     Cut& cut = schema.cuts.emplace_back(before.cuts[c]);
     cut.column = column_now[static_cast<size_t>(cut.column)];
   }
+  const auto renumber = [&](KeyPart& part) {
+    if (part.field >= 0) part.field = field_now[static_cast<size_t>(part.field)];
+    if (part.cut >= 0) part.cut = cut_now[static_cast<size_t>(part.cut)];
+  };
   for (size_t s = 0; s < kept.statistics.size(); ++s) {
     if (!kept.statistics[s]) continue;
     Statistic& statistic = schema.statistics.emplace_back(before.statistics[s]);
-    for (KeyPart* part : {&statistic.first, &statistic.second}) {
-      if (part->field >= 0) part->field = field_now[static_cast<size_t>(part->field)];
-      if (part->cut >= 0) part->cut = cut_now[static_cast<size_t>(part->cut)];
-    }
+    renumber(statistic.first);
+    renumber(statistic.second);
   }
+  for (KeyPart& input : schema.trees.inputs) renumber(input);
   for (size_t f = 0; f < kept.fields.size(); ++f) {
     if (!kept.fields[f]) continue;
     result.field_before.push_back(static_cast<int64_t>(f));

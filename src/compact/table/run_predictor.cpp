@@ -28,7 +28,7 @@ void RunPredictor::predict(Cells cells, std::span<float> probabilities, InputCou
     table.row_numbers.push_back(row);
   }
   const TableTensors tensors(std::move(table), machine_.device, dtype_of(run_.config.train.precision));
-  Predictions predictions = predict_table(*run_.model, run_.gate_state, tensors, schema.classes);
+  Predictions predictions = predict_table(*run_.model, run_.gate_state, tensors, schema);
   if (calibrated_) predictions = run_.calibrator.apply(std::move(predictions));
   std::transform(predictions.probabilities.begin(), predictions.probabilities.end(), probabilities.begin(),
                  [](double p) { return static_cast<float>(p); });

@@ -34,6 +34,12 @@ std::string inputs(const Schema& schema, const Json& about) {
   return text + "\nWorth: by how much the NLL of validation rows rises when the column's cells are shuffled among them.\n";
 }
 
+std::string trees_beside(const Json& about) {
+  if (!about.contains("trees")) return "";
+  return fmt::format("Beside the net {} boosted trees, grown on the training rows: {:.0f} % of the probabilities are theirs. ",
+                     card::count(about, "trees"), 100 * about["tree_share"].get<double>());
+}
+
 }  // namespace
 
 std::string table_card(const std::string& file, const Schema& schema, const Json& about) {
@@ -58,7 +64,7 @@ std::string table_card(const std::string& file, const Schema& schema, const Json
                           : "",
                       about.value("distilled", false) ? ", taught by a larger model" : "", about["weights"].get<std::string>(),
                       count(about, "bytes")) +
-          gate(about, "columns", true) + "\n" +
+          trees_beside(about) + gate(about, "columns", true) + "\n" +
           parity(about, "rows (all validation rows and generated ones with missing, unseen and extreme values)") + "\n";
   text += "## Inputs\n\n" + inputs(schema, about) + "\n";
   text +=

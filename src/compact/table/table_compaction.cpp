@@ -16,6 +16,7 @@
 #include "l0gm/error.h"
 #include "l0gm/runtime.h"
 #include "runtime/compact_file.h"
+#include "runtime/mix_trees.h"
 #include "runtime/probabilities.h"
 #include "runtime/reference_logits.h"
 #include "training/table/column_worth.h"
@@ -89,7 +90,7 @@ std::vector<double> TableCompaction::trained(Precision precision) {
   for (const TableRows& part : parts_) {
     const TableTensors tensors(encode_rows(part.table, RowEncoder(run.table.schema), part.rows, false), torch::kCPU,
                                dtype_of(precision));
-    append(probabilities, predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes).probabilities);
+    append(probabilities, predict_table(*run.model, run.gate_state, tensors, run.table.schema).probabilities);
   }
   return probabilities;
 }
@@ -108,6 +109,8 @@ std::vector<double> TableCompaction::folded() {
                          encoded.slopes.data() + row * encoded.slope_slots, logits.data());
         mean_probabilities(logits.data(), folded_.net.members, folded_.net.outputs,
                            probabilities.data() + before + static_cast<size_t>(row * classes));
+        mix_trees(folded_.schema.trees, encoded.slopes.data() + (row + 1) * encoded.slope_slots,
+                  probabilities.data() + before + static_cast<size_t>(row * classes));
       }
     });
   }
@@ -162,6 +165,8 @@ nlohmann::json TableCompaction::about() {
     for (const OpenInput& input : inputs->open) about["worth"][input.name] = *input.worth_shuffled;
   }
   if (folded_.net.shared) about["members_share_layers"] = true;
+  if (const TreeScores& trees = folded_.schema.trees; !trees.empty())
+    about.update({{"trees", trees.trees()}, {"tree_share", trees.share}});
   return about;
 }
 

@@ -14,11 +14,16 @@ KeyColumns::KeyColumns(const Schema& schema, const EncodedTable& rows, const Tex
     : schema_(schema), rows_(rows), texts_(texts), slots_(slots_of_fields(schema)) {
   if (texts == nullptr) return;
   positions_ = match_columns(texts->names(), schema);
-  Schema plain = schema;  // reading numbers needs no statistics
+  encoder_.emplace(without_statistics(schema));  // reading numbers needs none
+}
+
+Schema without_statistics(const Schema& schema) {
+  Schema plain = schema;
   std::erase_if(plain.fields, [](const Field& field) { return field.kind == FieldKind::statistic; });
   plain.statistics.clear();
   plain.cuts.clear();
-  encoder_.emplace(std::move(plain));
+  plain.trees = {};
+  return plain;
 }
 
 std::vector<double> KeyColumns::numbers(int64_t column) const {
@@ -45,6 +50,14 @@ KeyColumn codes_of_cut(const std::vector<double>& edges, const std::vector<doubl
   result.codes.reserve(numbers.size());
   for (const double number : numbers) result.codes.push_back(cut_code(edges, number));
   return result;
+}
+
+KeyPart part_of_cut(Schema& schema, int64_t column, const std::vector<double>& edges) {
+  const auto same = [&](const Cut& cut) { return cut.column == column && cut.edges == edges; };
+  const auto found = std::find_if(schema.cuts.begin(), schema.cuts.end(), same);
+  const int64_t index = found - schema.cuts.begin();
+  if (found == schema.cuts.end()) schema.cuts.push_back({column, edges});
+  return KeyPart::of_cut(index);
 }
 
 std::vector<double> sorted_finite(std::vector<double> numbers) {

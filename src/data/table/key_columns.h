@@ -33,8 +33,14 @@ class KeyColumns {
   std::optional<RowEncoder> encoder_;
 };
 
+// The schema without what training labels tell, and without cuts.
+Schema without_statistics(const Schema& schema);
+
 // The codes of numbers under a cut.
 KeyColumn codes_of_cut(const std::vector<double>& edges, const std::vector<double>& numbers);
+
+// A cut of the schema with these edges; added where there is none.
+KeyPart part_of_cut(Schema& schema, int64_t column, const std::vector<double>& edges);
 
 // The numbers without those that are missing or infinite, ascending.
 std::vector<double> sorted_finite(std::vector<double> numbers);

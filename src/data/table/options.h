@@ -15,6 +15,10 @@ enum class Statistics { automatic, none, columns, pairs };
 template <>
 inline constexpr auto enum_names<Statistics> = std::to_array<std::string_view>({"auto", "none", "columns", "pairs"});
 
+enum class TreesBeside { automatic, on, off };
+template <>
+inline constexpr auto enum_names<TreesBeside> = std::to_array<std::string_view>({"auto", "on", "off"});
+
 struct ColumnOptions {                      // columns.NAME.*
   std::string type;                         // "": inferred
   std::string encoding;                     // "": by the column's properties
@@ -52,6 +56,7 @@ struct TableOptions {  // table.*
   Statistics statistics = Statistics::automatic;
   int64_t max_statistics = 120;
   int64_t rows_per_input = 20;
+  TreesBeside trees = TreesBeside::automatic;
   int64_t max_pairs = 100;
   double smoothing = 10;
   std::string decimal;  // "": by the cells
@@ -82,6 +87,10 @@ struct TableOptions {  // table.*
       "960. Many statistics of few rows help some tables much and harm others (`train.trials`)",
       at_least(1))
         .read_by("table.statistics = auto");
+    v("trees", trees,
+      "boosted trees of our own beside the net: probabilities are a mean of both, weighted as validation rows say. `auto`: `on` "
+      "where `model.name` is not named, unless a budget counts columns or serving time, a teacher is asked or quality is `fast`. "
+      "None with more than 20 classes, fewer than 100 training rows, or where validation rows gain nothing by them");
     v("max_pairs", max_pairs,
       "`pairs`: most pairs of columns with statistics; the columns that tell most of the label are paired first", at_least(1))
         .read_by("table.statistics = pairs");

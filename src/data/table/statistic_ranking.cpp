@@ -205,12 +205,7 @@ std::vector<ChosenKey> rank_keys(Schema& schema, const EncodedTable& rows, const
   int64_t counts = 0;
   const auto part = [&](size_t column, size_t index) -> KeyPart {
     const Key& key = ranking.key(column, index);
-    if (key.field >= 0) return key.field;
-    const auto same = [&](const Cut& cut) { return cut.column == ranking.column(column) && cut.edges == key.edges; };
-    const auto found = std::find_if(schema.cuts.begin(), schema.cuts.end(), same);
-    const int64_t index_of_cut = found - schema.cuts.begin();
-    if (found == schema.cuts.end()) schema.cuts.push_back({ranking.column(column), key.edges});
-    return KeyPart::of_cut(index_of_cut);
+    return key.field >= 0 ? KeyPart(key.field) : part_of_cut(schema, ranking.column(column), key.edges);
   };
   for (const Candidate& candidate : best) {
     const int64_t more = candidate.values * schema.tracked_classes();

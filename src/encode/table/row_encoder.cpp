@@ -16,6 +16,7 @@
 #include "encode/table/statistic_json.h"
 #include "encode/table/statistics.h"
 #include "encode/table/text_column.h"
+#include "encode/table/tree_encoder.h"
 
 namespace l0gm {
 
@@ -31,6 +32,8 @@ struct RowEncoder::Tables {
   std::vector<int32_t> in_order;      // positions for cells in the order of the columns
   TextCodes classes;
   std::optional<StatisticEncoder> statistics;
+  std::optional<TreeEncoder> trees;
+  int64_t first_of_trees = 0;  // among the slopes of a row
 
   explicit Tables(Schema schema_);
   Tables(const Tables&) = delete;
@@ -52,6 +55,8 @@ RowEncoder::Tables::Tables(Schema schema_) : schema(std::move(schema_)), classes
   }
   for (size_t c = 0; c < fields.size(); ++c) add_column(c, fields[c]);
   if (!schema.statistics.empty()) statistics.emplace(schema);
+  if (!schema.trees.empty()) trees.emplace(schema);
+  first_of_trees = schema.slope_slots() - schema.trees.outputs;
   if (schema.cuts.empty()) return;
   if (std::ssize(schema.cuts) > most_cuts) throw std::logic_error("RowEncoder: more cuts than are allowed");
   cuts.resize(number_columns.size());
@@ -95,6 +100,7 @@ void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slo
     column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
   }
   if (statistics) statistics->encode(codes, slopes, cut_codes.data());
+  if (trees) trees->encode(codes, cut_codes.data(), slopes + first_of_trees);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "encode/table/cell_text.h"
 #include "encode/table/number_text.h"
 #include "encode/table/statistic_json.h"
+#include "encode/table/tree_json.h"
 
 namespace l0gm {
 namespace {
@@ -228,9 +229,8 @@ int64_t Schema::code_slots() const {
   return slots;
 }
 
-int64_t Schema::slope_slots() const {
-  return code_slots() +
-         std::count_if(fields.begin(), fields.end(), [](const Field& field) { return field.kind == FieldKind::statistic; });
+int64_t Schema::statistic_slots() const {
+  return std::count_if(fields.begin(), fields.end(), [](const Field& field) { return field.kind == FieldKind::statistic; });
 }
 
 int64_t Schema::rows_of(const KeyPart& part) const {
@@ -241,18 +241,19 @@ int64_t Schema::column_of(const KeyPart& part) const {
   return part.cut >= 0 ? cuts[static_cast<size_t>(part.cut)].column : fields[static_cast<size_t>(part.field)].column;
 }
 
-nlohmann::json Schema::to_json(bool with_statistic_arrays) const {
+nlohmann::json Schema::to_json(bool with_arrays) const {
   Json json = {{"label", label}, {"classes", classes}, {"class_rows", class_rows}, {"missing_marks", missing_marks}};
   json["smoothing"] = smoothing;
   json["columns"] = json["fields"] = json["statistics"] = Json::array();
   for (const Column& column : columns) json["columns"].push_back(column_to_json(column));
   for (const Field& field : fields) json["fields"].push_back(field_to_json(field));
   for (const Cut& cut : cuts) json["cuts"].push_back({{"column", cut.column}, {"edges", cut.edges}});
-  for (const Statistic& statistic : statistics) json["statistics"].push_back(statistic_to_json(statistic, with_statistic_arrays));
+  for (const Statistic& statistic : statistics) json["statistics"].push_back(statistic_to_json(statistic, with_arrays));
+  if (!trees.empty()) json["trees"] = trees_to_json(trees, with_arrays);
   return json;
 }
 
-Schema Schema::from_json(const nlohmann::json& json, std::vector<Statistic>* arrays) {
+Schema Schema::from_json(const nlohmann::json& json, std::vector<Statistic>* arrays, TreeScores* tree_arrays) {
   Schema schema;
   schema.label = text(json, "top level", "label");
   schema.classes = texts(json, "top level", "classes");
@@ -278,6 +279,7 @@ Schema Schema::from_json(const nlohmann::json& json, std::vector<Statistic>* arr
     Statistic* const separate = arrays == nullptr ? nullptr : &(*arrays)[index];
     schema.statistics.push_back(statistic_from_json(item, fmt::format("statistic {}", index++), schema, separate));
   }
+  if (json.contains("trees")) schema.trees = trees_from_json(json["trees"], schema, tree_arrays);
   check_consistency(schema);
   return schema;
 }

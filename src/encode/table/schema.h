@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "encode/table/key_part.h"
 #include "encode/table/missing_marks.h"
+#include "encode/table/tree_scores.h"
 #include "l0gm/options.h"
 
 // What was learned from training rows about turning a row of text cells into codes. Free of torch: trainer and runtime share it.
@@ -54,24 +56,12 @@ struct Field {
   }
 };
 
-// A numeric column cut into ranges, as a key of statistics: code 0 = missing, 1 + the number of edges that are at most the value.
+// A numeric column cut into ranges, as a key of statistics and an input of trees: code 0 = missing, 1 + the number of edges that
+// are at most the value.
 struct Cut {
   int64_t column = 0;
   std::vector<double> edges;  // strictly increasing
   int64_t rows() const { return static_cast<int64_t>(edges.size()) + 2; }
-};
-
-// What a statistic's key is read from: the code of a field, or of a cut.
-struct KeyPart {
-  int64_t field = -1, cut = -1;                        // one of them, or none
-  KeyPart(int64_t of_field = -1) : field(of_field) {}  // NOLINT(google-explicit-constructor): a field is the usual part
-  static KeyPart of_cut(int64_t cut) {
-    KeyPart part;
-    part.cut = cut;
-    return part;
-  }
-  bool empty() const { return field < 0 && cut < 0; }
-  bool operator==(const KeyPart&) const = default;
 };
 
 // How often each key (one code, or two) occurs in training rows, and with which classes.
@@ -97,7 +87,8 @@ struct Schema {
   std::vector<Column> columns;  // the input columns that are used, in file order
   std::vector<Field> fields;    // statistics after all others
   std::vector<Statistic> statistics;
-  std::vector<Cut> cuts;  // that statistics are keyed by; they have no slot of an encoded row
+  std::vector<Cut> cuts;  // that statistics are keyed by and trees read; they have no slot of an encoded row
+  TreeScores trees;       // beside the net; often none
   double smoothing = 10;  // of statistics: weight of the prior, in rows
   std::string label;
   std::vector<std::string> classes;        // sorted: numerically when all are numbers, else by text
@@ -105,16 +96,20 @@ struct Schema {
   std::vector<std::string> missing_marks;  // cells (trimmed) that mean missing
 
   int64_t code_slots() const;                    // codes of one encoded row: one per field, more for `multi`, none for statistics
-  int64_t slope_slots() const;                   // slopes of one encoded row: the same and one per statistic field, at the end
+  int64_t statistic_slots() const;               // fields that are statistics
+  // Slopes of one encoded row: those of the codes, one per statistic field, then the log odds of trees.
+  int64_t slope_slots() const { return code_slots() + statistic_slots() + trees.outputs; }
   int64_t rows_of(const KeyPart& part) const;    // number of codes
   int64_t column_of(const KeyPart& part) const;  // index into columns
   int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }
 
-  // Without statistic arrays: keys, counts and class_counts are left out, to be stored beside the JSON.
-  nlohmann::json to_json(bool with_statistic_arrays = true) const;
+  // Without arrays: the keys, counts and class_counts of statistics and the arrays of trees are left out, to be stored beside the
+  // JSON.
+  nlohmann::json to_json(bool with_arrays = true) const;
   // UserError if something is absent, of the wrong type or inconsistent. arrays: one per statistic, with only keys, counts and
-  // class_counts filled; used where the JSON has none, and moved from.
-  static Schema from_json(const nlohmann::json& json, std::vector<Statistic>* arrays = nullptr);
+  // class_counts filled, and those of trees; used where the JSON has none, and moved from.
+  static Schema from_json(const nlohmann::json& json, std::vector<Statistic>* arrays = nullptr,
+                          TreeScores* tree_arrays = nullptr);
 };
 
 // The first slot of each field in an encoded row; statistics: of its slope.

@@ -14,28 +14,6 @@ namespace {
 
 using namespace json_checks;
 
-void part_to_json(const KeyPart& part, const std::string& name, Json& json) {
-  if (part.field >= 0) json[name] = part.field;
-  if (part.cut >= 0) json[name + "_cut"] = part.cut;
-}
-
-// Empty if the JSON has neither.
-KeyPart part_from_json(const Json& json, std::string_view where, const std::string& name, const Schema& schema) {
-  const std::string name_of_cut = name + "_cut";
-  if (json.contains(name_of_cut)) {
-    if (json.contains(name)) refuse(where, fmt::format("it has both '{}' and '{}'", name, name_of_cut));
-    const int64_t cut = count(json, where, name_of_cut.c_str());
-    if (cut >= std::ssize(schema.cuts)) refuse(where, fmt::format("it refers to cut {}, there are {}", cut, schema.cuts.size()));
-    return KeyPart::of_cut(cut);
-  }
-  if (name == "second" && !json.contains(name)) return {};
-  const int64_t field = count(json, where, name.c_str());
-  if (field >= std::ssize(schema.fields) || !schema.fields[static_cast<size_t>(field)].is_lookup()) {
-    refuse(where, fmt::format("it refers to field {}, wanted a categorical, exact or hashed field", field));
-  }
-  return field;
-}
-
 void take_arrays(Statistic& statistic, const Json& json, std::string_view where, int64_t most_keys, Statistic* separate) {
   if (separate == nullptr || json.contains("keys")) {
     statistic.keys = counts(json, where, "keys", 0, most_keys - 1);
@@ -52,6 +30,27 @@ void take_arrays(Statistic& statistic, const Json& json, std::string_view where,
 }
 
 }  // namespace
+
+void part_to_json(const KeyPart& part, const std::string& name, Json& json) {
+  if (part.field >= 0) json[name] = part.field;
+  if (part.cut >= 0) json[name + "_cut"] = part.cut;
+}
+
+KeyPart part_from_json(const Json& json, std::string_view where, const std::string& name, const Schema& schema) {
+  const std::string name_of_cut = name + "_cut";
+  if (json.contains(name_of_cut)) {
+    if (json.contains(name)) refuse(where, fmt::format("it has both '{}' and '{}'", name, name_of_cut));
+    const int64_t cut = count(json, where, name_of_cut.c_str());
+    if (cut >= std::ssize(schema.cuts)) refuse(where, fmt::format("it refers to cut {}, there are {}", cut, schema.cuts.size()));
+    return KeyPart::of_cut(cut);
+  }
+  if (name == "second" && !json.contains(name)) return {};
+  const int64_t field = count(json, where, name.c_str());
+  if (field >= std::ssize(schema.fields) || !schema.fields[static_cast<size_t>(field)].is_lookup()) {
+    refuse(where, fmt::format("it refers to field {}, wanted a categorical, exact or hashed field", field));
+  }
+  return field;
+}
 
 Json statistic_to_json(const Statistic& statistic, bool with_arrays) {
   Json json = Json::object();

@@ -30,7 +30,8 @@ std::string value_name(const Field& field, int64_t code) {
 FieldEmbeddings::FieldEmbeddings(const Schema& schema, const std::vector<FieldCounts>& counts, int64_t width,
                                  StartDeviations start, Sources sources)
     : schema_(schema), field_width_(width), sources_(sources) {
-  statistics_ = static_cast<int64_t>(fields_of(schema, {FieldKind::statistic}).size());
+  statistics_ = schema.statistic_slots();
+  first_statistic_ = schema.code_slots();
   embedded_ = static_cast<int64_t>(schema.fields.size()) - statistics_;
   const auto add = [&]<class Part>(std::shared_ptr<Part>& part, const char* name, const std::vector<FieldKind>& kinds) {
     const std::vector<int64_t> fields = fields_of(schema, kinds);
@@ -105,7 +106,7 @@ torch::Tensor FieldEmbeddings::fields(const TableBatch& batch) const {
 }
 
 torch::Tensor FieldEmbeddings::statistics(const TableBatch& batch) const {
-  return batch.slopes.narrow(1, batch.slopes.size(1) - statistics_, statistics_);
+  return batch.slopes.narrow(1, first_statistic_, statistics_);
 }
 
 torch::Tensor FieldEmbeddings::forward(const Batch& base, GatePass&) {

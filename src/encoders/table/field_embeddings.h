@@ -55,7 +55,7 @@ class FieldEmbeddings : public Encoder, public FineUnits {
   torch::Tensor fine_rows(const TableBatch& batch) const;  // [examples, fields]
 
   Schema schema_;
-  int64_t field_width_, embedded_ = 0, statistics_ = 0;
+  int64_t field_width_, embedded_ = 0, statistics_ = 0, first_statistic_ = 0;
   std::vector<std::shared_ptr<FieldRows>> parts_;
   std::shared_ptr<LookupRows> lookups_;     // one of the parts, or null
   std::shared_ptr<PeriodicRows> periodic_;  // likewise

@@ -58,7 +58,7 @@ class JudgedRows {
     }
     const torch::Dtype dtype = run_.model->parameters().front().scalar_type();  // compaction asks models of other precisions
     const TableTensors tensors(std::move(table), run_.machine.device, dtype);
-    return nll(predict_table(*run_.model, run_.gate_state, tensors, schema.classes));
+    return nll(predict_table(*run_.model, run_.gate_state, tensors, schema));
   }
 
   TableRun& run_;

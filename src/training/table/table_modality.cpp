@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "data/catalogue.h"
 #include "data/table/fit.h"
+#include "data/table/grow_trees.h"
 #include "data/table/labels.h"
 #include "data/table/perturb.h"
 #include "data/table/source.h"
@@ -69,6 +70,21 @@ TableOptions statistics_for(const Config& config) {
   return options;
 }
 
+// Whoever names a model, wants few columns or microseconds, or asks a teacher, wants that net and nothing beside it; and trees
+// know nothing of other weights of classes.
+void settle_trees(Config& config) {
+  const bool weighted = config.train.class_weights != ClassWeights::none || !config.train.weight_of_class.empty();
+  if (config.table.trees == TreesBeside::on && weighted)
+    throw UserError(
+        "table.trees = on: trees know no weights of classes (train.class_weights, train.weight_of_class). Leave out one.");
+  if (config.table.trees != TreesBeside::automatic) return;
+  const bool names_model = std::find(config.left_open.begin(), config.left_open.end(), "model.name") == config.left_open.end();
+  const bool priced = config.gate.unit != UnitKind::none && config.gate.cost == UnitCost::serving;
+  const bool off = names_model || units_are_columns(config) || priced || weighted || !config.distill.from.empty() ||
+                   config.train.quality == Quality::fast;
+  config.table.trees = off ? TreesBeside::off : TreesBeside::on;
+}
+
 constexpr int64_t most_rows_with_trials = 5000;
 
 // What is known of a made table, the same for any number of rows.
@@ -117,6 +133,7 @@ void TableModality::settle(Config& config, const Record& record) const {
     options.set(fmt::format("{}={}", key, value));
     chosen.push_back(fmt::format("{} = {}", key, value));
   }
+  settle_trees(config);
   if (chosen.empty()) return;
   log_info(fmt::format("for {} training rows, {} columns and {} classes: {}", with_thousands(facts.rows), facts.columns,
                        facts.classes, join(chosen, ", ")));
@@ -202,6 +219,14 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   task->add_split(Split::train, again ? table.train : std::exchange(table.train, {}), machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
   task->row_weights = table.data.weights;
+  if (!again && config.table.trees == TreesBeside::on) {
+    if (std::optional<GrownTrees> grown =
+            grow_trees(schema, table.data.table, table.data.train, table.data.valid, table.data.weights)) {
+      Schema with_trees = schema;
+      attach_trees(with_trees, *grown);
+      task->set_trees(std::move(*grown), encode_rows(table.data.table, RowEncoder(with_trees), table.data.valid, false));
+    }
+  }
   if (!again) table.data.table = {};  // training does not need the text
   return task;
 }

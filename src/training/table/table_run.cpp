@@ -9,7 +9,9 @@
 #include <numeric>
 
 #include "base/csv.h"
+#include "base/hash.h"
 #include "base/log.h"
+#include "data/table/grow_trees.h"
 #include "data/table/perturb.h"
 #include "data/table/source.h"
 #include "data/table/statistics.h"
@@ -50,8 +52,19 @@ const std::vector<int64_t>& rows_of(const TableDataset& data, Split split) {
 
 TableRun::TableRun(const fs::path& path, const Machine& its_machine) : Run(TableModality(), path, its_machine) {
   table = TableRecord::from_json(folder.read_json(folder.schema()));
+  attach_kept_trees();
   model = TableModality().make_model(table, config, 0);
   load_weights();
+}
+
+void TableRun::attach_kept_trees() {
+  const nlohmann::json summary = folder.read_json(folder.summary());
+  if (!summary.contains("trees_sha256")) return;
+  if (!fs::exists(folder.trees()) || sha256_file(folder.trees()) != summary["trees_sha256"]) {
+    throw UserError(fmt::format("{} is not what the run wrote: it is absent or was changed. Restore it or train again.",
+                                folder.trees().string()));
+  }
+  attach_trees(table.schema, grown_from_json(folder.read_json(folder.trees()), table.schema));
 }
 
 const TableDataset& TableRun::dataset() {
@@ -76,7 +89,14 @@ const TableTensors& TableRun::tensors(Split split) {
   return tensors_.emplace(split, TableTensors(encoded(split), machine.device, dtype_of(config.train.precision))).first->second;
 }
 
-Predictions TableRun::predict(Split split) { return predict_table(*model, gate_state, tensors(split), table.schema.classes); }
+// Trees know the training rows by heart: what is said of these is the net's alone.
+Schema TableRun::schema_for(Split split) const {
+  Schema schema = table.schema;
+  if (split == Split::train) schema.trees = {};
+  return schema;
+}
+
+Predictions TableRun::predict(Split split) { return predict_table(*model, gate_state, tensors(split), schema_for(split)); }
 
 PerturbedPredictions TableRun::predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) {
   const TableDataset& data = dataset();
@@ -92,7 +112,7 @@ PerturbedPredictions TableRun::predict_perturbed(Split split, const Perturbation
   EncodedTable perturbed = encode_rows(text, RowEncoder(table.schema), rows, true);
   perturbed.row_numbers = numbers;  // of the dataset, not of the copy
   const TableTensors on_device(std::move(perturbed), machine.device, dtype_of(config.train.precision));
-  return {predict_table(*model, gate_state, on_device, table.schema.classes), sha256};
+  return {predict_table(*model, gate_state, on_device, schema_for(split)), sha256};
 }
 
 torch::Tensor TableRun::gates_by_row(Split split) {
@@ -135,10 +155,13 @@ std::optional<InputReport> TableRun::inputs(Split split) {
       input.share_of_rows = std::max(input.share_of_rows.value_or(0), open);
     }
   }
+  std::vector<bool> in_trees(names.size(), false);
+  for (const KeyPart& input : table.schema.trees.inputs) in_trees[static_cast<size_t>(table.schema.column_of(input))] = true;
   InputReport report{static_cast<int64_t>(names.size()), {}};
   for (size_t i = 0; i < names.size(); ++i) {
     columns[i].name = names[i];
-    if (columns[i].open_dimensions > 0) report.open.push_back(columns[i]);
+    if (in_trees[i]) columns[i].share_of_rows = 1;
+    if (columns[i].open_dimensions > 0 || in_trees[i]) report.open.push_back(columns[i]);
   }
   std::stable_sort(report.open.begin(), report.open.end(),
                    [](const OpenInput& a, const OpenInput& b) { return a.open_dimensions > b.open_dimensions; });
@@ -155,11 +178,13 @@ std::optional<Predictions> TableRun::predict_file(const fs::path& file) {
   if (rows.empty()) throw UserError(fmt::format("{} has a header but no rows", file.string()));
   const TableTensors tensors(encode_rows(text, RowEncoder(table.schema), rows, true), machine.device,
                              dtype_of(config.train.precision));
-  return predict_table(*model, gate_state, tensors, table.schema.classes);
+  return predict_table(*model, gate_state, tensors, table.schema);
 }
 
 void TableRun::add_figures(Split split, Evaluation& evaluation) {
   if (evaluation.inputs) fill_column_worth(*this, evaluation.inputs->open);
+  if (const TreeScores& trees = table.schema.trees; !trees.empty() && split != Split::train)
+    evaluation.further.update({{"trees", trees.trees()}, {"tree_share", trees.share}});
   if (table.planted.empty()) return;
   add_planted_sets(*this, split, *evaluation.planted);
   evaluation.bayes_auc = table.bayes_auc;

@@ -37,6 +37,8 @@ class TableRun : public Run {
   TableRecord table;
 
  private:
+  void attach_kept_trees();
+  Schema schema_for(Split split) const;  // what predicts it
   const TableTensors& tensors(Split split);
   torch::Tensor share_of_dimension(Split split);  // of rows for which each is open, [width]
   std::map<Split, TableTensors> tensors_;

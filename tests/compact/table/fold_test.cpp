@@ -49,7 +49,7 @@ std::vector<int64_t> numbers(int64_t count) {
 std::vector<double> trained(Model& model, const GateState& state, const Schema& schema, const TextTable& table,
                             torch::Dtype dtype = torch::kFloat64) {
   const EncodedTable encoded = encode_rows(table, RowEncoder(schema), numbers(table.rows()), false);
-  return predict_table(model, state, TableTensors(encoded, torch::kCPU, dtype), schema.classes).probabilities;
+  return predict_table(model, state, TableTensors(encoded, torch::kCPU, dtype), schema).probabilities;
 }
 
 std::vector<double> folded(const FoldedModel& model, const TextTable& table) {

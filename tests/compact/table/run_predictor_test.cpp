@@ -25,7 +25,7 @@ TEST(RunPredictor, SaysWhatTheRunSaysRawAndCalibrated) {
   InputCounts counts = RowEncoder(run.table.schema).empty_counts();
   const EncodedTable encoded = encode_rows(table, RowEncoder(run.table.schema), rows, false, &counts);
   const Predictions raw =
-      predict_table(*run.model, run.gate_state, TableTensors(encoded, torch::kCPU, torch::kFloat32), run.table.schema.classes);
+      predict_table(*run.model, run.gate_state, TableTensors(encoded, torch::kCPU, torch::kFloat32), run.table.schema);
   const Predictions scaled = run.calibrator.apply(raw);
   ASSERT_NE(raw.probabilities, scaled.probabilities);
   for (const bool calibrated : {false, true}) {

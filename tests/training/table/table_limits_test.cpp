@@ -37,7 +37,7 @@ TableRun finished(const Config& config, const fs::path& out) {
 
 Predictions predicted(TableRun& run, Split split) {
   const TableTensors rows(run.encoded(split), torch::kCPU, dtype_of(run.config.train.precision));
-  const Predictions predictions = predict_table(*run.model, run.gate_state, rows, run.table.schema.classes);
+  const Predictions predictions = predict_table(*run.model, run.gate_state, rows, run.table.schema);
   EXPECT_NO_THROW(check_predictions(predictions)) << name_of_enum(split);
   EXPECT_NO_THROW(check_predictions(run.calibrator.apply(predictions))) << name_of_enum(split) << ", calibrated";
   return predictions;

@@ -218,7 +218,7 @@ class Variants : public TableRuns {
       EXPECT_EQ(valid.size(), 120);
       const EncodedTable rows = run.encoded(Split::valid);
       const TableTensors tensors(rows, torch::kCPU, dtype_of(run.config.train.precision));
-      const Predictions again = predict_table(*run.model, run.gate_state, tensors, run.table.schema.classes);
+      const Predictions again = predict_table(*run.model, run.gate_state, tensors, run.table.schema);
       EXPECT_EQ(again.rows, valid.rows);
       EXPECT_EQ(again.labels, valid.labels);
       EXPECT_EQ(again.probabilities, valid.probabilities);
