@@ -246,7 +246,7 @@ class Paper(StudyCase):
         self.assertEqual([data["data"] for data in json.loads(out)["data"]], ["clicks", "adult"])
         page = self.read("study", "paper-clicks-adult-f2.md").decode()
         self.assertIn("annealing: not run", page)
-        self.assertIn("Of 22 verdicts", page)
+        self.assertIn("22 verdicts", page)
         self.assertIn("- adult: 0 of 2 lines complete; not there, or not for all seeds: f2 no annealing, f2 annealing", page)
 
     def test_one_line_of_a_table(self):
