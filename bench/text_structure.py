@@ -60,7 +60,7 @@ METHODS = {
     "first": Method("first layers kept", FIRST),
     "first-teacher": Method("first layers kept, taught by the dense model", FIRST, True),
     "first-dense": Method("first layers kept, taught by the dense model and started from it", FIRST, True, True),
-    # Baselines are taught and started as the gates are: what is compared is which parts are left, not how they are trained.
+    # Baselines are taught and started as the gates are. Gates fixed early also restart the learning rate, which these do not.
     "last": Method("last layers kept, taught and started likewise", {**FROM_START, "gate.static_by": "last"}, True, True),
     "alternate": Method("alternate layers kept, taught and started likewise", {**FROM_START, "gate.static_by": "alternate"}, True, True),
     **{name: Method(f"{label}, taught and started likewise", {**STATIC, "gate.attach": attach, "gate.static_by": by, **rounds}, True, True)
