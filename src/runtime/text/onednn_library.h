@@ -15,7 +15,8 @@ namespace l0gm::onednn {
       each(memory_desc_init_by_tag) each(memory_desc_get_size) each(memory_create) each(memory_destroy) each(matmul_desc_init) \
           each(reorder_primitive_desc_create) each(primitive_attr_create) each(primitive_attr_destroy)                         \
               each(primitive_attr_set_scratchpad_mode) each(primitive_desc_create) each(primitive_desc_destroy)                \
-                  each(primitive_desc_query_md) each(primitive_create) each(primitive_destroy) each(primitive_execute)
+                  each(primitive_desc_query_md) each(primitive_create) each(primitive_destroy) each(primitive_execute)         \
+                      each(set_primitive_cache_capacity)
 
 struct Library {
   std::string obstacle;  // why it cannot be used; "": it can
