@@ -3,13 +3,13 @@
 finished ones are kept and skipped as long as configuration and settings are the same (remove the folder after a change of the program).
 
 Usage: bench/text_structure.py [--config examples/text/imdb.toml] [--encoder gte-small] [--speedups 1.5,2,3] [--seeds 3] [--device cuda]
-                               [--set key=value …] [--methods gate,first,…] [--jobs 1] [--seconds S] [--only train|time|table] [--out runs/text_structure]
+                               [--set key=value …] [--methods gate,first,last@1.5,…] [--jobs 1] [--seconds S] [--only train|time|table] [--out runs/text_structure]
 A GPU:       L0GM_DATA=… L0GM_WEIGHTS=… bench/text_structure.py --device cuda --epochs 3 > text_structure.md
 A processor: bench/text_structure.py --config examples/text/faster.toml --encoder '' --device cpu --seeds 2
 
 Every method is asked for the same speed-up, by times that were measured on the device before its training, and trains for as many steps; then all runs
 are timed in turn (`l0gm bench text`, --rounds times, the median counts), so that the table shows what was reached and not what was asked for. Methods on the
-first layers of an encoder (first-8-parts, …) are asked for what is left of the speed-up once the others are gone. A method that cannot be so fast is listed with
+first layers of an encoder (first-8-parts, …) are asked for what is left of the speed-up once the others are gone. METHOD@SPEEDUP is asked for that one alone. A method that cannot be so fast is listed with
 the message that says so. Prints Markdown. `--only train` leaves out the timing, `--only time` times what was trained, `--only table` prints what is there.
 `--seconds`: no training starts later, and those that are not finished by then are ended.
 """
@@ -56,7 +56,7 @@ METHODS = {
     "gate-early": Method("the same, gates fixed early", {**ALL, **EARLY}, True, True),
     "gate-parts": Method("gates on heads and neurons", PARTS),
     **{f"first-{k}-parts": Method(f"first {k} layers, gates on heads and neurons, taught and started likewise", {**PARTS, **EARLY}, True, True, k)
-       for k in (3, 4, 5, 7, 8, 9)},
+       for k in (3, 4, 5, 6, 7, 8, 9, 10)},
     "first": Method("first layers kept", FIRST),
     "first-teacher": Method("first layers kept, taught by the dense model", FIRST, True),
     "first-dense": Method("first layers kept, taught by the dense model and started from it", FIRST, True, True),
@@ -124,8 +124,9 @@ class StructureRuns(Runs):
                 seconds = result["processor_seconds" if self.device == "cpu" else "inference_seconds"]  # others may use the processor
                 found.setdefault(folder, []).append(result["texts"] / seconds)
         medians = {folder: statistics.median(values) for folder, values in found.items()}
-        (self.out / "throughput.json").write_text(json.dumps({str(folder): value for folder, value in medians.items()}))
-        return medians
+        kept = {**self.kept_throughput(), **medians}
+        (self.out / "throughput.json").write_text(json.dumps({str(folder): value for folder, value in kept.items()}))
+        return kept
 
     def kept_throughput(self) -> dict[Path, float]:
         kept = self.out / "throughput.json"
@@ -146,20 +147,30 @@ class Prices:
         return self.of_layers[-1] / self.of_layers[layers]
 
 
+def asked_of(arguments: argparse.Namespace) -> list[tuple[str, float]]:
+    """Methods with the speed-up that each is asked for: every one of --speedups, unless the method names its own."""
+    asked = []
+    for speedup in arguments.speedups:
+        for word in arguments.methods:
+            name, _, own = word.partition("@")
+            if (name, float(own or speedup)) not in asked:
+                asked.append((name, float(own or speedup)))
+    return asked
+
+
 def cells_of(arguments: argparse.Namespace, common: dict[str, object], prices: Prices | None) -> list[Cell]:
     dense = Cell("dense", "dense", arguments.config, {**common, "gate.unit": "none"})
     cells = [dense]
-    for speedup in arguments.speedups:
-        for name in arguments.methods:
-            method = METHODS[name]
-            settings = {**common, **method.options, "gate.target_speedup": speedup, **(TEACHING if method.taught else {})}
-            if method.layers:
-                settings["encoder.layers"] = method.layers
-                settings["gate.target_speedup"] = round(speedup / prices.speedup(method.layers), 4) if prices else 0
-            if prices:
-                settings["encoder.times_from"] = prices.run
-            cells.append(Cell(f"{name}-{speedup:g}", method.label, arguments.config, settings, dense if method.taught else None,
-                              dense if method.started else None))
+    for name, speedup in asked_of(arguments):
+        method = METHODS[name]
+        settings = {**common, **method.options, "gate.target_speedup": speedup, **(TEACHING if method.taught else {})}
+        if method.layers:
+            settings["encoder.layers"] = method.layers
+            settings["gate.target_speedup"] = round(speedup / prices.speedup(method.layers), 4) if prices else 0
+        if prices:
+            settings["encoder.times_from"] = prices.run
+        cells.append(Cell(f"{name}-{speedup:g}", method.label, arguments.config, settings, dense if method.taught else None,
+                          dense if method.started else None))
     return cells
 
 
@@ -214,7 +225,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "text_structure")
     parser.add_argument("--only", choices=("train", "time", "table"))
     arguments = parser.parse_args()
-    if unknown := set(arguments.methods) - set(METHODS):
+    if unknown := {word.split("@")[0] for word in arguments.methods} - set(METHODS):
         parser.error(f"--methods: {', '.join(sorted(unknown))} is none of {', '.join(METHODS)}")
     return arguments
 
