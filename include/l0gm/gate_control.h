@@ -35,6 +35,8 @@ struct Exchange {
 
 // Losses of examples that weights are not trained on, one each, always of the same examples, by the gates as they are.
 using UnitLosses = std::function<std::vector<double>()>;
+// Another set of as many units, over the units of all sites, where one is known that is better than those that are open (1).
+using BetterUnits = std::function<std::optional<std::vector<uint8_t>>(const std::vector<uint8_t>& open)>;
 
 class GateCompetition;
 class StaticMask;
@@ -83,7 +85,8 @@ class GateControl {
   void start_annealing(const GateState& state);
   // Few units: their worth is measured, and units are closed by it. wants_look() says when.
   bool wants_look(const GateState& state) const;
-  void look(const UnitLosses& losses);
+  void look(const UnitLosses& losses, const BetterUnits& better = {});
+  bool took_better_units() const;             // that `better` knew of
   int64_t measurements() const;               // about how often all looks together ask for losses; 0: nothing is measured
   std::vector<Exchange> exchanges() const;    // as last measured; empty: nothing was
   std::string unit_name(int64_t unit) const;  // of an exchange

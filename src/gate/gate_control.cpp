@@ -191,10 +191,12 @@ bool GateControl::wants_look(const GateState& state) const {
   return search_ != nullptr && state.phase == Phase::anneal && search_->is_due(annealed_, plan_.annealing_steps);
 }
 
-void GateControl::look(const UnitLosses& losses) {
-  search_->look(static_cast<double>(annealed_) / static_cast<double>(plan_.annealing_steps), losses);
+void GateControl::look(const UnitLosses& losses, const BetterUnits& better) {
+  search_->look(static_cast<double>(annealed_) / static_cast<double>(plan_.annealing_steps), losses, better);
   price_ = search_->price();
 }
+
+bool GateControl::took_better_units() const { return search_ != nullptr && search_->took_better(); }
 
 int64_t GateControl::measurements() const { return search_ ? search_->measurements() : 0; }
 

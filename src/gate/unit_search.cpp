@@ -24,6 +24,7 @@ constexpr size_t tried_openings = 3, tried_closings = 8;
 constexpr int most_exchanges = 3;  // in one look
 constexpr double sure = 2;         // standard errors by which an exchange must lower the loss of examples that did not choose it
 constexpr double tolerance = 1e-9;
+constexpr double not_asked = 0, asked = 1, taken = 2;  // as it is kept
 
 // The logit at which a gate is open with this probability, at the search's temperature.
 double logit_of(double open_probability, const GateOptions& options) {
@@ -42,9 +43,9 @@ UnitSearch::UnitSearch(std::vector<const GateSite*> sites, double share, bool by
   }
   total_ = std::accumulate(cost_.begin(), cost_.end(), 0.0);
   const bool equal = std::all_of(cost_.begin(), cost_.end(), [&](double c) { return std::abs(c - cost_[0]) < tolerance; });
-  const bool by_number = equal && !shares_costs_;
-  target_ = by_number ? cost_[0] * std::max<double>(std::round(share * total_ / cost_[0]), static_cast<double>(sites_.size()))
-                  : share * total_;
+  by_number_ = equal && !shares_costs_;
+  target_ = by_number_ ? cost_[0] * std::max<double>(std::round(share * total_ / cost_[0]), static_cast<double>(sites_.size()))
+                       : share * total_;
   exchanges_.assign(cost_.size(), {});
 }
 
@@ -203,7 +204,16 @@ bool UnitSearch::exchange(Mask& open, const std::vector<Trial>& order, double al
 
 void UnitSearch::start() { set_logits(Mask(cost_.size(), 1), {}); }
 
-void UnitSearch::look(double progress, const UnitLosses& losses) {
+bool UnitSearch::take_better(Mask& open, const BetterUnits& better) {
+  if (asked_better_ || !better || !by_number_) return false;
+  asked_better_ = true;
+  const std::optional<Mask> found = better(open);
+  if (!found || *found == open) return false;
+  open = *found;
+  return took_better_ = true;
+}
+
+void UnitSearch::look(double progress, const UnitLosses& losses, const BetterUnits& better) {
   Mask open = open_units();
   const double allowed = allowed_cost(progress);
   const auto too_much = [&] { return cost_of(open) > allowed + slack(); };
@@ -214,8 +224,11 @@ void UnitSearch::look(double progress, const UnitLosses& losses) {
     if (too_much() || progress >= close_until) order = closing(open, losses);
   }
   if (progress >= close_until) {
-    // One time more than units may change places: what was measured is of the units that stay.
-    for (int i = 0; exchange(open, order, allowed, i == most_exchanges, losses); ++i) order = closing(open, losses);
+    if (take_better(open, better)) order = closing(open, losses);
+    // One time more than units may change places: what was measured is of the units that stay. Weights that have not learned to
+    // do with a better set would give it up again.
+    const int most = took_better_ ? 0 : most_exchanges;
+    for (int i = 0; exchange(open, order, allowed, i == most, losses); ++i) order = closing(open, losses);
   }
   set_logits(open, order);
 }
@@ -255,7 +268,9 @@ torch::Tensor UnitSearch::memory() const {
     values[row][2] = e.rise;
     values[row][3] = e.error;
   }
-  for (int64_t i = 0; i < 4; ++i) values[static_cast<int64_t>(exchanges_.size())][i] = price_;
+  const auto last = static_cast<int64_t>(exchanges_.size());
+  for (int64_t i = 0; i < 3; ++i) values[last][i] = price_;
+  values[last][3] = took_better_ ? taken : asked_better_ ? asked : not_asked;
   return memory;
 }
 
@@ -265,7 +280,10 @@ void UnitSearch::restore(const torch::Tensor& memory) {
     const auto row = static_cast<int64_t>(u);
     exchanges_[u] = {std::llround(values[row][0]), std::llround(values[row][1]), values[row][2], values[row][3]};
   }
-  price_ = values[static_cast<int64_t>(exchanges_.size())][0];
+  const auto last = static_cast<int64_t>(exchanges_.size());
+  price_ = values[last][0];
+  took_better_ = values[last][3] == taken;
+  asked_better_ = took_better_ || values[last][3] == asked;
 }
 
 }  // namespace l0gm

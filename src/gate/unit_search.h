@@ -15,6 +15,7 @@ namespace l0gm {
 //   UnitSearch search({&site}, 0.25, false);
 //   search.start();
 //   if (search.is_due(step, steps)) search.look(double(step) / steps, losses);  // steps: of annealing
+// Whoever can judge whole sets is asked once, when as many are closed as have to be; units do not change places after that.
 class UnitSearch {
  public:
   // share: of the cost, or with `by_count` of the units, that stays open in the end.
@@ -23,8 +24,9 @@ class UnitSearch {
   static constexpr double tau = 0.1;  // gates are nearly always open or closed: the weights learn what is measured
   void start();                       // all units open
   bool is_due(int64_t step, int64_t steps) const;
-  // `losses`: of the measured examples, with the gates as the logits say.
-  void look(double progress, const UnitLosses& losses);
+  // `losses`: of the measured examples, with the gates as the logits say. `better`: may be empty.
+  void look(double progress, const UnitLosses& losses, const BetterUnits& better = {});
+  bool took_better() const { return took_better_; }
 
   int64_t measurements() const;            // about how often `losses` will be asked
   double price() const { return price_; }  // rise of the loss per cost, of the unit that was closed last
@@ -33,7 +35,7 @@ class UnitSearch {
   void restore(const torch::Tensor& memory);
 
  private:
-  double slack() const;  // what a set of units may cost more than is allowed: rounding
+  double slack() const;               // what a set of units may cost more than is allowed: rounding
   using Mask = std::vector<uint8_t>;  // over the units of all sites
   // What a change of some units does to the loss, and the standard error of that.
   struct Trial {
@@ -55,10 +57,12 @@ class UnitSearch {
   void close_least(Mask& open, const std::vector<Trial>& order, double allowed);
   // True: two changed places.
   bool exchange(Mask& open, const std::vector<Trial>& order, double allowed, bool only_measure, const UnitLosses& losses);
+  bool take_better(Mask& open, const BetterUnits& better);
   void set_logits(const Mask& open, const std::vector<Trial>& order);
 
   std::vector<const GateSite*> sites_;
-  bool by_count_, shares_costs_ = false;
+  bool by_count_, shares_costs_ = false, by_number_ = false;
+  bool asked_better_ = false, took_better_ = false;
   std::vector<double> cost_;     // of all units, one site after the other
   std::vector<size_t> site_of_;  // each unit's
   double total_ = 0, target_ = 0, price_ = 0;

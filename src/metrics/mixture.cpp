@@ -24,31 +24,35 @@ double slope_at(const Pairs& pairs, double share) {
   return slope;
 }
 
-// By how much the share lowers the loss, in standard errors of that.
-double gain_in_errors(const Pairs& pairs, double share) {
+struct Gain {
+  double sum = 0, errors = 0;  // in standard errors
+};
+
+// By how much the share lowers the loss.
+Gain gain_of(const Pairs& pairs, double share) {
   double sum = 0, squares = 0;
   for (size_t i = 0; i < pairs.first.size(); ++i) {
-    const double mixed = (1 - share) * pairs.first[i] + share * pairs.second[i];
+    const double both = mixed(pairs.first[i], pairs.second[i], share);
     const double gain =
-        pairs.weights[i] * std::log(std::max(mixed, least_probability) / std::max(pairs.first[i], least_probability));
+        pairs.weights[i] * std::log(std::max(both, least_probability) / std::max(pairs.first[i], least_probability));
     sum += gain;
     squares += gain * gain;
   }
   const auto count = static_cast<double>(pairs.first.size());
   const double variance = squares - sum * sum / count;
-  return variance > 0 ? sum / std::sqrt(variance) : 0;
+  return {sum, variance > 0 ? sum / std::sqrt(variance) : 0};
 }
 
 }  // namespace
 
 void mix_in(const std::vector<double>& second, double share, std::vector<double>& probabilities) {
   if (second.size() != probabilities.size()) throw std::logic_error("mix_in: the two models have other rows or classes");
-  for (size_t i = 0; i < second.size(); ++i) probabilities[i] = (1 - share) * probabilities[i] + share * second[i];
+  for (size_t i = 0; i < second.size(); ++i) probabilities[i] = mixed(probabilities[i], second[i], share);
 }
 
-double share_of_second(const Predictions& first, const std::vector<double>& second, const std::vector<double>& weights) {
+Mixture best_mixture(const Predictions& first, const std::vector<double>& second, const std::vector<double>& weights) {
   if (second.size() != first.probabilities.size())
-    throw std::logic_error("share_of_second: the two models have other rows or classes");
+    throw std::logic_error("best_mixture: the two models have other rows or classes");
   const size_t classes = first.classes.size();
   Pairs pairs;
   for (size_t i = 0; i < first.labels.size(); ++i) {
@@ -58,14 +62,15 @@ double share_of_second(const Predictions& first, const std::vector<double>& seco
     pairs.second.push_back(second[place]);
     pairs.weights.push_back(weights.empty() ? 1 : weights[i]);
   }
-  if (pairs.first.size() < 2 || slope_at(pairs, 0) >= 0) return 0;
+  if (pairs.first.size() < 2 || slope_at(pairs, 0) >= 0) return {};
   double low = 0, high = 1;  // the loss is convex in the share
   for (int i = 0; i < halvings; ++i) {
     const double middle = (low + high) / 2;
     (slope_at(pairs, middle) < 0 ? low : high) = middle;
   }
   const double share = (low + high) / 2;
-  return gain_in_errors(pairs, share) < errors_to_gain ? 0 : share;
+  const Gain gain = gain_of(pairs, share);
+  return gain.errors < errors_to_gain ? Mixture{} : Mixture{share, gain.sum};
 }
 
 }  // namespace l0gm

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "encode/table/tree_scores.h"
+#include "metrics/mixture.h"
 #include "runtime/probabilities.h"
 
 namespace l0gm {
@@ -15,8 +16,7 @@ inline void mix_trees(const TreeScores& trees, const float* slopes_end, double* 
   std::array<double, most_tree_outputs> of_trees{};
   mean_probabilities(slopes_end - trees.outputs, 1, trees.outputs, of_trees.data());
   const int64_t classes = trees.outputs == 1 ? 2 : trees.outputs;
-  for (int64_t c = 0; c < classes; ++c)
-    probabilities[c] = (1 - trees.share) * probabilities[c] + trees.share * of_trees[static_cast<size_t>(c)];
+  for (int64_t c = 0; c < classes; ++c) probabilities[c] = mixed(probabilities[c], of_trees[static_cast<size_t>(c)], trees.share);
 }
 
 }  // namespace l0gm

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/options.h"
@@ -41,6 +43,7 @@ struct Config {
   // Options that neither a file nor the command line named: the modality may set them when the data is known (Modality::settle).
   // Not an option itself; empty where a configuration was made by a program.
   std::vector<std::string> left_open;
+  bool is_open(std::string_view key) const { return std::find(left_open.begin(), left_open.end(), key) != left_open.end(); }
 
   template <class Visitor>
   void visit(Visitor& v) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Task {
   virtual Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t /*examples*/) {
     return predict(model, state, split);
   }
+  // Where units are measured: a set of as many that is better than the open ones (1), found without this model; nothing if none
+  // is known. The same arguments give the same set.
+  virtual std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& /*open*/) { return std::nullopt; }
   // Asked once, when the weights are final and before the run's own predictions: what is settled on validation rows, and kept in
   // the folder.
   virtual void complete(Model&, const GateState&, const RunFolder&) {}

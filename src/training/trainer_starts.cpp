@@ -34,7 +34,8 @@ void Trainer::look_at_units(const GateState& state) {
   const int64_t rows = std::clamp(measured_work / control_.measurements(), fewest_measured_rows, most_measured_rows);
   if (config_.train.ema <= 0) average_.reset();
   const AveragedWeights::InUse averaged(average_);
-  control_.look([&] { return weighted_losses(task_, task_.predict_sample(*model_, state, Split::valid, rows)); });
+  control_.look([&] { return weighted_losses(task_, task_.predict_sample(*model_, state, Split::valid, rows)); },
+                [&](const std::vector<uint8_t>& open) { return task_.better_units(open); });
 }
 
 // In a long run the weights may have overfitted before the gates are fixed, and what follows would start from there. Earlier ones

@@ -39,17 +39,18 @@ struct TwoModels {
 
 TEST(Mixture, ShareHasTheLeastLoss) {
   const TwoModels models(4000, 1.0, 1.0);
-  const double share = share_of_second(models.first, models.second);
+  const auto [share, gain] = best_mixture(models.first, models.second);
   EXPECT_NEAR(share, 0.5, 0.1);  // both are as good
-  EXPECT_LT(models.loss(share), models.loss(0));
+  EXPECT_NEAR(gain, 4000 * (models.loss(0) - models.loss(share)), 1e-6);
+  EXPECT_GT(gain, 0);
   for (const double other : {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}) EXPECT_LE(models.loss(share), models.loss(other) + 1e-12) << other;
 }
 
 TEST(Mixture, TheBetterModelHasMore) {
   const TwoModels better(4000, 2.0, 0.2);
-  EXPECT_GT(share_of_second(better.first, better.second), 0.8);
+  EXPECT_GT(best_mixture(better.first, better.second).share, 0.8);
   const TwoModels worse(4000, 0.0, 3.0);
-  EXPECT_EQ(share_of_second(worse.first, worse.second), 0);
+  EXPECT_EQ(best_mixture(worse.first, worse.second).share, 0);
 }
 
 TEST(Mixture, RowsCountByTheirWeights) {
@@ -60,15 +61,15 @@ TEST(Mixture, RowsCountByTheirWeights) {
     models.second[2 * i] = models.first.labels[i] == 0 ? 0.999 : 0.001;
     models.second[2 * i + 1] = 1 - models.second[2 * i];
   }
-  EXPECT_GT(share_of_second(models.first, models.second), 0.8);
-  EXPECT_NEAR(share_of_second(models.first, models.second, weights), 0.5, 0.15);
+  EXPECT_GT(best_mixture(models.first, models.second).share, 0.8);
+  EXPECT_NEAR(best_mixture(models.first, models.second, weights).share, 0.5, 0.15);
 }
 
 TEST(Mixture, NoLabelNoShare) {
   TwoModels models(10, 1.0, 1.0);
   models.first.labels.assign(10, -1);
-  EXPECT_EQ(share_of_second(models.first, models.second), 0);
-  EXPECT_THROW(share_of_second(models.first, {0.5}), std::logic_error);
+  EXPECT_EQ(best_mixture(models.first, models.second).share, 0);
+  EXPECT_THROW(best_mixture(models.first, {0.5}), std::logic_error);
 }
 
 }  // namespace

@@ -291,6 +291,7 @@ int main(int count, char** arguments) {
       write_reference_file(arguments[2], "version1_batch", shared_sample());
       write_reference_file(arguments[2], "version1_int8", {.layers = {4}, .pairs = true, .weights = WeightType::int8});
       write_reference_file(arguments[2], "version1_trees", {.classes = 3, .trees = true});
+      write_reference_file(arguments[2], "version1_tree_statistics", {.classes = 3, .tree_statistics = true});
       write_reference_text(arguments[2], "version1_text", small_text(WeightType::float32));
       write_reference_text(arguments[2], "version1_text_int8", small_text(WeightType::int8));
       write_reference_text(arguments[2], "version1_text_narrowed", small_narrowed_text());

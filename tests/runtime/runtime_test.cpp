@@ -59,7 +59,7 @@ TEST(CompactModel, ProbabilitiesAreThoseOfTheReference) {
   for (const WeightType weights : {WeightType::float32, WeightType::bfloat16, WeightType::int8}) {
     for (SampleOptions options :
          {SampleOptions{}, full_sample(), large_sample(), shared_sample(), SampleOptions{.classes = 4, .hidden = 0, .cin = true},
-          SampleOptions{.trees = true}, SampleOptions{.classes = 3, .trees = true}}) {
+          SampleOptions{.trees = true}, SampleOptions{.classes = 3, .trees = true}, SampleOptions{.tree_statistics = true}}) {
       options.weights = weights;
       const std::string bytes = bytes_of(options);
       const CompactFile file = read_compact(bytes, "m");
@@ -72,7 +72,7 @@ TEST(CompactModel, ProbabilitiesAreThoseOfTheReference) {
 }
 
 TEST(CompactModel, KeptFilesOfEveryVersionSayWhatTheySaid) {
-  for (const char* name : {"version1", "version1_int8", "version1_batch", "version1_trees"}) {
+  for (const char* name : {"version1", "version1_int8", "version1_batch", "version1_trees", "version1_tree_statistics"}) {
     const std::string path = std::string(L0GM_SOURCE_DIR) + "/tests/runtime/files/" + name;
     const nlohmann::json expected = nlohmann::json::parse(read_file(path + ".json"));
     for (const bool calibrated : {false, true}) {

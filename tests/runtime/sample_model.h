@@ -20,7 +20,7 @@ struct SampleOptions {
   int classes = 2;
   int64_t members = 1, hidden = 5;
   std::vector<int64_t> layers = {};
-  bool pairs = false, weighted = false, cin = false, gate = false, shared = false, trees = false;
+  bool pairs = false, weighted = false, cin = false, gate = false, shared = false, trees = false, tree_statistics = false;
   WeightType weights = WeightType::float32;
   uint64_t seed = 1;
 };
@@ -163,11 +163,12 @@ inline TableNet<Matrix> sample_net(const Schema& schema, const SampleOptions& op
   return net;
 }
 
-// Five trees of depth two over a cut of the age and over the colours.
-inline void add_trees(Schema& schema) {
+// Five trees of depth two over a cut of the age and over the colours, or over two statistics.
+inline void add_trees(Schema& schema, bool statistics) {
   schema.cuts.push_back({0, {25, 40, 60}});
   TreeScores& trees = schema.trees;
-  trees.inputs = {KeyPart::of_cut(0), KeyPart(3)};
+  trees.inputs = {{KeyPart::of_cut(0), {}}, {KeyPart(3), {}}};
+  if (statistics) trees.inputs = {{KeyPart(7), {-1, -0.5F, 0.25F, 2}}, {KeyPart(9), {-0.25F, 0, 0.5F, 1}}};
   trees.depth = 2;
   trees.outputs = schema.tracked_classes();
   trees.share = 0.375;
@@ -182,7 +183,7 @@ inline void add_trees(Schema& schema) {
 inline CompactHeader sample_header(const SampleOptions& options) {
   CompactHeader header;
   header.schema = sample_schema(options.classes);
-  if (options.trees) add_trees(header.schema);
+  if (options.trees || options.tree_statistics) add_trees(header.schema, options.tree_statistics);
   header.weights = options.weights;
   header.calibrator.kind = CalibratorKind::temperature;
   header.calibrator.temperature = 1.5;

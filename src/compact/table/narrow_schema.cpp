@@ -41,7 +41,17 @@ size_t first_field(const Schema& schema, int64_t column) {
   return static_cast<size_t>(found - schema.fields.begin());
 }
 
-Kept kept_parts(const Schema& schema, const std::vector<bool>& used) {
+// Per field: whether a statistic goes into its column's table. What trees read stays a number of its own.
+std::vector<bool> held_by_tables(const Schema& schema) {
+  std::vector<bool> held;
+  for (const Field& field : schema.fields) held.push_back(is_held_by_table(schema, field));
+  for (const TreeInput& input : schema.trees.inputs) {
+    if (input.is_statistic()) held[static_cast<size_t>(input.part.field)] = false;
+  }
+  return held;
+}
+
+Kept kept_parts(const Schema& schema, const std::vector<bool>& used, const std::vector<bool>& held) {
   Kept kept(schema, used);
   std::vector<bool> column_of_cut(schema.columns.size(), false);
   const auto keep = [&](const KeyPart& part) {
@@ -50,13 +60,12 @@ Kept kept_parts(const Schema& schema, const std::vector<bool>& used) {
     kept.cuts[static_cast<size_t>(part.cut)] = true;
     column_of_cut[static_cast<size_t>(schema.column_of(part))] = true;
   };
-  for (const KeyPart& input : schema.trees.inputs) keep(input);
+  for (const TreeInput& input : schema.trees.inputs) keep(input.part);
   for (size_t f = 0; f < schema.fields.size(); ++f) {
     if (schema.fields[f].kind != FieldKind::statistic || !used[f]) continue;
     const auto s = static_cast<size_t>(schema.fields[f].statistic);
-    const bool in_table = is_held_by_table(schema, schema.fields[f]);
-    kept.fields[f] = !in_table;
-    if (!in_table) kept.statistics[s] = true;
+    kept.fields[f] = !held[f];
+    if (!held[f]) kept.statistics[s] = true;
     // Its code is looked up, or picks the row that holds the statistic.
     for (const KeyPart& part : {schema.statistics[s].first, schema.statistics[s].second}) keep(part);
   }
@@ -86,8 +95,8 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
   const Schema& before = probe.schema();
   NarrowSchema result;
   result.used = used_fields(probe, open_dimensions);
-  for (const Field& field : before.fields) result.statistic_of_column.push_back(is_held_by_table(before, field));
-  const Kept kept = kept_parts(before, result.used);
+  result.statistic_of_column = held_by_tables(before);
+  const Kept kept = kept_parts(before, result.used, result.statistic_of_column);
   const std::vector<int64_t> column_now = numbers_of(kept.columns), field_now = numbers_of(kept.fields),
                              statistic_now = numbers_of(kept.statistics), cut_now = numbers_of(kept.cuts);
   Schema& schema = result.schema;
@@ -119,7 +128,7 @@ NarrowSchema narrow_schema(const ModelProbe& probe, const torch::Tensor& open_di
     renumber(statistic.first);
     renumber(statistic.second);
   }
-  for (KeyPart& input : schema.trees.inputs) renumber(input);
+  for (TreeInput& input : schema.trees.inputs) renumber(input.part);
   for (size_t f = 0; f < kept.fields.size(); ++f) {
     if (!kept.fields[f]) continue;
     result.field_before.push_back(static_cast<int64_t>(f));

@@ -22,8 +22,16 @@ double squared_over(double sum, double curvature, double smoothing) { return sum
 
 }  // namespace
 
-Boosting::Boosting(const TreeRows& rows, std::vector<uint32_t> fitted, const BoostSettings& settings, uint64_t key)
-    : rows_(rows), fitted_(std::move(fitted)), settings_(settings), outputs_(static_cast<size_t>(rows.outputs())), key_(key) {
+Boosting::Boosting(const TreeRows& rows, std::vector<uint32_t> fitted, const BoostSettings& settings, uint64_t key,
+                   const std::vector<uint32_t>& inputs)
+    : rows_(rows),
+      fitted_(std::move(fitted)),
+      allowed_(rows.codes.size(), inputs.empty()),
+      settings_(settings),
+      outputs_(static_cast<size_t>(rows.outputs())),
+      key_(key),
+      gains_(rows.codes.size(), 0.0) {
+  for (const uint32_t input : inputs) allowed_[input] = true;
   std::vector<double> of_class(static_cast<size_t>(rows.classes), 0.5);
   double all = 0;
   for (const uint32_t row : fitted_) {
@@ -149,13 +157,14 @@ bool Boosting::add_tree() {
   RandomStream random(mix_key(key_, inputs_stream, static_cast<uint64_t>(trees_)));
   for (uint32_t input = 0; input < rows_.codes.size(); ++input) {
     const bool drawn = random.uniform() < settings_.inputs_share;
-    if (drawn && rows_.sizes[input] > 1) inputs.push_back(input);
+    if (drawn && allowed_[input] && rows_.sizes[input] > 1) inputs.push_back(input);
   }
   std::vector<int32_t> splits;
   for (int64_t level = 0; level < settings_.depth; ++level) {
     const Split split = best_split(level, inputs);
     if (split.input < 0) break;
     splits.insert(splits.end(), {split.input, split.code});
+    gains_[static_cast<size_t>(split.input)] += split.gain;
     for (size_t i = 0; i < drawn_.size(); ++i)
       leaf_[i] |= static_cast<uint16_t>(static_cast<unsigned>(holds(split.input, split.code, drawn_[i])) << level);
   }
@@ -188,21 +197,31 @@ size_t Boosting::leaf_of(uint32_t row, int64_t tree) const {
   return leaf;
 }
 
+std::vector<float> Boosting::log_odds(uint32_t row, int64_t trees) const {
+  std::vector<float> sum = start_;
+  const size_t leaves = size_t{1} << settings_.depth;
+  for (int64_t tree = 0; tree < trees; ++tree) {
+    const float* added = leaves_.data() + (static_cast<size_t>(tree) * leaves + leaf_of(row, tree)) * outputs_;
+    for (size_t c = 0; c < outputs_; ++c) sum[c] += added[c];
+  }
+  return sum;
+}
+
+double Boosting::loss_of(uint32_t row, const float* log_odds) const {
+  const auto label = static_cast<size_t>(rows_.labels[row]);
+  if (outputs_ == 1) return static_cast<double>(softplus(label == 1 ? -log_odds[0] : log_odds[0]));
+  const float most = *std::max_element(log_odds, log_odds + outputs_);
+  double exponentials = 0;
+  for (size_t c = 0; c < outputs_; ++c) exponentials += static_cast<double>(std::exp(log_odds[c] - most));
+  return std::log(exponentials) + static_cast<double>(most - log_odds[label]);
+}
+
 double Boosting::loss(const std::vector<uint32_t>& of_rows) const {
   double sum = 0, weights = 0;
   for (const uint32_t row : of_rows) {
     const double weight = rows_.weights.empty() ? 1 : static_cast<double>(rows_.weights[row]);
     weights += weight;
-    const float* odds = log_odds_.data() + row * outputs_;
-    const auto label = static_cast<size_t>(rows_.labels[row]);
-    if (outputs_ == 1) {
-      sum += weight * static_cast<double>(softplus(label == 1 ? -odds[0] : odds[0]));
-      continue;
-    }
-    const float most = *std::max_element(odds, odds + outputs_);
-    double exponentials = 0;
-    for (size_t c = 0; c < outputs_; ++c) exponentials += static_cast<double>(std::exp(odds[c] - most));
-    sum += weight * (std::log(exponentials) + static_cast<double>(most - odds[label]));
+    sum += weight * loss_of(row, log_odds_.data() + row * outputs_);
   }
   return sum / weights;
 }

@@ -30,12 +30,17 @@ struct TreeRows {
 // Gradient boosting of the log loss with trees whose levels each have one split. The same rows and key give the same trees.
 class Boosting {
  public:
-  // `fitted`: the rows that trees are grown on; the others only get scores. `rows` must outlive this.
-  Boosting(const TreeRows& rows, std::vector<uint32_t> fitted, const BoostSettings& settings, uint64_t key);
+  // `fitted`: the rows that trees are grown on; the others only get scores. `inputs`: those that may be split, by rising number;
+  // empty: all. `rows` must outlive this.
+  Boosting(const TreeRows& rows, std::vector<uint32_t> fitted, const BoostSettings& settings, uint64_t key,
+           const std::vector<uint32_t>& inputs = {});
   bool add_tree();  // false: no split tells anything any more
   int64_t trees() const { return trees_; }
-  double loss(const std::vector<uint32_t>& of_rows) const;    // mean log loss
-  const std::vector<float>& start() const { return start_; }  // log odds without trees
+  double loss(const std::vector<uint32_t>& of_rows) const;         // mean log loss
+  double loss_of(uint32_t row, const float* log_odds) const;       // of its label, unweighted
+  std::vector<float> log_odds(uint32_t row, int64_t trees) const;  // by the first ones
+  const std::vector<double>& gains() const { return gains_; }      // of each input, summed over its splits
+  const std::vector<float>& start() const { return start_; }       // log odds without trees
   // As in TreeScores.
   const std::vector<int32_t>& splits() const { return splits_; }
   const std::vector<float>& leaves() const { return leaves_; }
@@ -55,6 +60,7 @@ class Boosting {
 
   const TreeRows& rows_;
   std::vector<uint32_t> fitted_, drawn_;
+  std::vector<bool> allowed_;  // inputs
   BoostSettings settings_;
   size_t outputs_;
   uint64_t key_;
@@ -65,6 +71,7 @@ class Boosting {
   std::vector<uint16_t> leaf_;    // of each drawn row in the tree that grows
   std::vector<int32_t> splits_;
   std::vector<float> leaves_;
+  std::vector<double> gains_;
 };
 
 }  // namespace l0gm

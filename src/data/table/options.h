@@ -57,6 +57,7 @@ struct TableOptions {  // table.*
   int64_t max_statistics = 120;
   int64_t rows_per_input = 20;
   TreesBeside trees = TreesBeside::automatic;
+  bool refit_columns = true;
   int64_t max_pairs = 100;
   double smoothing = 10;
   std::string decimal;  // "": by the cells
@@ -89,8 +90,13 @@ struct TableOptions {  // table.*
         .read_by("table.statistics = auto");
     v("trees", trees,
       "boosted trees of our own beside the net: probabilities are a mean of both, weighted as validation rows say. `auto`: `on` "
-      "where `model.name` is not named, unless a budget counts columns or serving time, a teacher is asked or quality is `fast`. "
-      "None with more than 20 classes, fewer than 100 training rows, or where validation rows gain nothing by them");
+      "where `model.name` is not named, unless a budget counts serving time, a teacher is asked or quality is `fast`. With a "
+      "budget of columns they read those that stay. None with more than 20 classes, fewer than 100 training rows, or where "
+      "validation rows gain nothing by them");
+    v("refit_columns", refit_columns,
+      "with a budget of columns: the gate's choice is compared with sets that small boosted trees, grown on each set alone, find "
+      "better on training rows; another one is taken where validation rows agree. Columns of more than 32 categories stay as the "
+      "gate has them");
     v("max_pairs", max_pairs,
       "`pairs`: most pairs of columns with statistics; the columns that tell most of the label are paired first", at_least(1))
         .read_by("table.statistics = pairs");

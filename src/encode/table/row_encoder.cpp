@@ -100,7 +100,7 @@ void RowEncoder::Tables::encode(const Source& source, int32_t* codes, float* slo
     column.encode(source.cell(column), marks[column.column()], codes, slopes, counts);
   }
   if (statistics) statistics->encode(codes, slopes, cut_codes.data());
-  if (trees) trees->encode(codes, cut_codes.data(), slopes + first_of_trees);
+  if (trees) trees->encode(codes, cut_codes.data(), slopes, slopes + first_of_trees);
 }
 
 namespace {

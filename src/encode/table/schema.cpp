@@ -241,6 +241,14 @@ int64_t Schema::column_of(const KeyPart& part) const {
   return part.cut >= 0 ? cuts[static_cast<size_t>(part.cut)].column : fields[static_cast<size_t>(part.field)].column;
 }
 
+std::vector<int64_t> Schema::columns_of(const TreeInput& input) const {
+  if (!input.is_statistic()) return {column_of(input.part)};
+  const Statistic& statistic = statistics[static_cast<size_t>(fields[static_cast<size_t>(input.part.field)].statistic)];
+  std::vector<int64_t> found = {column_of(statistic.first)};
+  if (statistic.of_pair()) found.push_back(column_of(statistic.second));
+  return found;
+}
+
 nlohmann::json Schema::to_json(bool with_arrays) const {
   Json json = {{"label", label}, {"classes", classes}, {"class_rows", class_rows}, {"missing_marks", missing_marks}};
   json["smoothing"] = smoothing;

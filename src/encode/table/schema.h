@@ -95,12 +95,13 @@ struct Schema {
   std::vector<int64_t> class_rows;         // training rows of each class
   std::vector<std::string> missing_marks;  // cells (trimmed) that mean missing
 
-  int64_t code_slots() const;                    // codes of one encoded row: one per field, more for `multi`, none for statistics
-  int64_t statistic_slots() const;               // fields that are statistics
+  int64_t code_slots() const;       // codes of one encoded row: one per field, more for `multi`, none for statistics
+  int64_t statistic_slots() const;  // fields that are statistics
   // Slopes of one encoded row: those of the codes, one per statistic field, then the log odds of trees.
   int64_t slope_slots() const { return code_slots() + statistic_slots() + trees.outputs; }
-  int64_t rows_of(const KeyPart& part) const;    // number of codes
-  int64_t column_of(const KeyPart& part) const;  // index into columns
+  int64_t rows_of(const KeyPart& part) const;                     // number of codes
+  int64_t column_of(const KeyPart& part) const;                   // index into columns
+  std::vector<int64_t> columns_of(const TreeInput& input) const;  // one, or those of a statistic
   int64_t tracked_classes() const { return classes.size() == 2 ? 1 : static_cast<int64_t>(classes.size()); }
 
   // Without arrays: the keys, counts and class_counts of statistics and the arrays of trees are left out, to be stored beside the

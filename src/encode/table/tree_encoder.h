@@ -12,14 +12,17 @@ namespace l0gm {
 class TreeEncoder {
  public:
   explicit TreeEncoder(const Schema& schema);
-  // Writes the log odds. Allocates nothing.
-  void encode(const int32_t* codes, const int32_t* cut_codes, float* log_odds) const;
+  // Writes the log odds of a row whose codes and slopes, statistics among them, are there. Allocates nothing.
+  void encode(const int32_t* codes, const int32_t* cut_codes, const float* slopes, float* log_odds) const;
   size_t outputs() const { return outputs_; }
 
  private:
+  enum class Reads : int32_t { cut, category, statistic };
   struct Level {
-    int64_t place;  // the slot of a field; a cut: -1 - its index
+    Reads reads;
+    int32_t place;  // the index of a cut, the slot of a field
     int32_t code;
+    float edge;  // of a statistic: passed by slopes from here on
   };
   size_t depth_, outputs_;
   std::vector<float> start_;

@@ -98,17 +98,14 @@ void GraphModality::resolve(OptionList& options, const Config& config) const {
 // How deep, and whether a node's own attributes bypass its neighbours', depends on what edges mean: where neighbours are alike
 // two layers do, where they are not a residual and more layers do. Which of both a graph is, training says.
 Trials GraphModality::trials(const Config& config, const Record&) const {
-  const auto is_open = [&](std::string_view key) {
-    return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
-  };
   if (!config.train.trials || predicts_links(config) || config.model.name == "mlp") return {};
   for (const char* key : {"model.depth", "model.dropout", "graph.residual"}) {
-    if (!is_open(key)) return {};
+    if (!config.is_open(key)) return {};
   }
   std::vector<TrialRound> rounds = {{{"graph.residual=linear"},
                                      {"model.depth=3", "graph.residual=linear", "model.dropout=0.3"},
                                      {"model.depth=5", "graph.residual=linear", "model.dropout=0.2"}}};
-  if (is_open("model.name")) rounds.push_back({{"model.name=sage"}, {"model.name=mlp"}});  // mlp: edges tell nothing
+  if (config.is_open("model.name")) rounds.push_back({{"model.name=sage"}, {"model.name=mlp"}});  // mlp: edges tell nothing
   return {rounds};
 }
 

@@ -13,11 +13,11 @@
 #include "base/text.h"
 #include "data/catalogue.h"
 #include "data/table/fit.h"
-#include "data/table/grow_trees.h"
 #include "data/table/labels.h"
 #include "data/table/perturb.h"
 #include "data/table/source.h"
 #include "data/table/statistics.h"
+#include "data/table/tree_grower.h"
 #include "l0gm/error.h"
 #include "l0gm/gate_control.h"
 #include "model/table_model.h"
@@ -51,6 +51,11 @@ bool units_are_columns(const Config& config) {
   return config.gate.unit == UnitKind::group || (config.model.name == "linear" && config.gate.unit != UnitKind::none);
 }
 
+// Whether columns are opened and closed by a budget of them.
+bool chooses_columns(const Config& config) {
+  return units_are_columns(config) && config.gate.attach == Attach::interface && config.gate.logits == LogitKind::global;
+}
+
 // Where a gate differs from row to row, what a range of numbers adds cannot be computed ahead when the model is compacted.
 const TextTable* texts_to_cut(const Config& config, const TableDataset& data) {
   const bool by_row =
@@ -70,17 +75,17 @@ TableOptions statistics_for(const Config& config) {
   return options;
 }
 
-// Whoever names a model, wants few columns or microseconds, or asks a teacher, wants that net and nothing beside it; and trees
-// know nothing of other weights of classes.
+// Whoever names a model, wants microseconds, or asks a teacher, wants that net and nothing beside it; trees know nothing of other
+// weights of classes, nor of a choice of columns that is not one for all rows.
 void settle_trees(Config& config) {
   const bool weighted = config.train.class_weights != ClassWeights::none || !config.train.weight_of_class.empty();
   if (config.table.trees == TreesBeside::on && weighted)
     throw UserError(
         "table.trees = on: trees know no weights of classes (train.class_weights, train.weight_of_class). Leave out one.");
   if (config.table.trees != TreesBeside::automatic) return;
-  const bool names_model = std::find(config.left_open.begin(), config.left_open.end(), "model.name") == config.left_open.end();
   const bool priced = config.gate.unit != UnitKind::none && config.gate.cost == UnitCost::serving;
-  const bool off = names_model || units_are_columns(config) || priced || weighted || !config.distill.from.empty() ||
+  const bool other_units = units_are_columns(config) && !chooses_columns(config);
+  const bool off = !config.is_open("model.name") || other_units || priced || weighted || !config.distill.from.empty() ||
                    config.train.quality == Quality::fast;
   config.table.trees = off ? TreesBeside::off : TreesBeside::on;
 }
@@ -118,18 +123,19 @@ void TableModality::settle(Config& config, const Record& record) const {
   const int64_t columns = std::ssize(schema.columns);
   const bool look_ups = config.gate.unit == UnitKind::dimension && config.gate.cost == UnitCost::serving;
   const int64_t units = look_ups ? std::ssize(look_ups_of(schema).names) : columns;
-  const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}), columns, std::ssize(class_rows),
+  const TableFacts facts{std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}),
+                         columns,
+                         std::ssize(class_rows),
                          measures_units(config.gate, units),
                          config.gate.unit == UnitKind::dimension && config.gate.attach == Attach::interface,
-                         config.gate.unit == UnitKind::none, shares_layers(config.model)};
-  const auto is_open = [&](std::string_view key) {
-    return std::find(config.left_open.begin(), config.left_open.end(), key) != config.left_open.end();
-  };
+                         config.gate.unit == UnitKind::none,
+                         shares_layers(config.model)};
   OptionList options = OptionList::of(config);
   std::vector<std::string> chosen;
-  const int64_t named_epochs = is_open("train.epochs") ? 0 : config.train.epochs;
+  const int64_t named_epochs = config.is_open("train.epochs") ? 0 : config.train.epochs;
   for (const auto& [key, value] : table_settings(facts, config.train.quality, named_epochs)) {
-    if (!is_open(key) || (key == "model.name" && !is_open("fm.weighted"))) continue;  // who names it wants the branch that reads it
+    if (!config.is_open(key) || (key == "model.name" && !config.is_open("fm.weighted")))
+      continue;  // who names it wants the branch that reads it
     options.set(fmt::format("{}={}", key, value));
     chosen.push_back(fmt::format("{} = {}", key, value));
   }
@@ -142,9 +148,10 @@ void TableModality::settle(Config& config, const Record& record) const {
 // Many statistics of few rows help where they tell much and harm where they tell chance: which of both a table is, training says.
 Trials TableModality::trials(const Config& config, const Record& record) const {
   const std::vector<int64_t>& class_rows = record.rows_of_classes();
-  const bool open = std::find(config.left_open.begin(), config.left_open.end(), "table.rows_per_input") != config.left_open.end();
   const bool few_rows = std::accumulate(class_rows.begin(), class_rows.end(), int64_t{0}) < most_rows_with_trials;
-  if (!config.train.trials || !open || !few_rows || config.train.quality == Quality::fast || !config.distill.from.empty()) return {};
+  if (!config.train.trials || !config.is_open("table.rows_per_input") || !few_rows || config.train.quality == Quality::fast ||
+      !config.distill.from.empty())
+    return {};
   if (statistics_for(config).statistics != Statistics::automatic) return {};
   return {{{{"table.rows_per_input=2"}}}, /*in_full=*/true, /*refits=*/true, /*errors=*/0.5};
 }
@@ -216,17 +223,16 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   const torch::Dtype dtype = dtype_of(config.train.precision);
   auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
   const bool again = table.serves_more_tasks;
+  const bool beside = !again && config.table.trees == TreesBeside::on, columns = chooses_columns(config);
+  if (beside || (columns && config.table.refit_columns)) {
+    const TableDataset& data = table.data;
+    const EncodedTable* with_statistics = beside && schema.statistic_slots() > 0 ? &table.train : nullptr;
+    auto grower = std::make_unique<TreeGrower>(schema, data.table, data.train, data.valid, data.weights, with_statistics);
+    if (grower->can_grow()) task->set_trees({std::move(grower), beside, columns});
+  }
   task->add_split(Split::train, again ? table.train : std::exchange(table.train, {}), machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);
   task->row_weights = table.data.weights;
-  if (!again && config.table.trees == TreesBeside::on) {
-    if (std::optional<GrownTrees> grown =
-            grow_trees(schema, table.data.table, table.data.train, table.data.valid, table.data.weights)) {
-      Schema with_trees = schema;
-      attach_trees(with_trees, *grown);
-      task->set_trees(std::move(*grown), encode_rows(table.data.table, RowEncoder(with_trees), table.data.valid, false));
-    }
-  }
   if (!again) table.data.table = {};  // training does not need the text
   return task;
 }

@@ -11,7 +11,7 @@
 #include "base/csv.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "data/table/grow_trees.h"
+#include "data/table/grown_trees.h"
 #include "data/table/perturb.h"
 #include "data/table/source.h"
 #include "data/table/statistics.h"
@@ -60,7 +60,7 @@ TableRun::TableRun(const fs::path& path, const Machine& its_machine) : Run(Table
 void TableRun::attach_kept_trees() {
   const nlohmann::json summary = folder.read_json(folder.summary());
   if (!summary.contains("trees_sha256")) return;
-  if (!fs::exists(folder.trees()) || sha256_file(folder.trees()) != summary["trees_sha256"]) {
+  if (!fs::exists(folder.trees()) || sha256_file(folder.trees()) != summary["trees_sha256"].get<std::string>()) {
     throw UserError(fmt::format("{} is not what the run wrote: it is absent or was changed. Restore it or train again.",
                                 folder.trees().string()));
   }
@@ -156,7 +156,8 @@ std::optional<InputReport> TableRun::inputs(Split split) {
     }
   }
   std::vector<bool> in_trees(names.size(), false);
-  for (const KeyPart& input : table.schema.trees.inputs) in_trees[static_cast<size_t>(table.schema.column_of(input))] = true;
+  for (const TreeInput& input : table.schema.trees.inputs)
+    for (const int64_t column : table.schema.columns_of(input)) in_trees[static_cast<size_t>(column)] = true;
   InputReport report{static_cast<int64_t>(names.size()), {}};
   for (size_t i = 0; i < names.size(); ++i) {
     columns[i].name = names[i];

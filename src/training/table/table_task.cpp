@@ -10,6 +10,9 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "data/table/column_search.h"
+#include "gate/gate_figures.h"
 #include "gate/tensor_values.h"
 #include "metrics/mixture.h"
 
@@ -52,7 +55,7 @@ std::shared_ptr<Batch> TableTask::training_batch(int64_t epoch, int64_t index) {
 
 Predictions TableTask::predict(Model& model, const GateState& state, Split split) {
   Predictions found = predict_table(model, state, splits_.at(split), schema_);
-  if (split == Split::valid && grown_) mix_in(tree_probabilities_, grown_->trees.share, found.probabilities);
+  if (split == Split::valid && tree_share_ > 0) mix_in(tree_probabilities_, tree_share_, found.probabilities);
   return found;
 }
 
@@ -68,30 +71,81 @@ Predictions TableTask::predict_sample(Model& model, const GateState& state, Spli
   return predict_table(model, state, found->second, schema_);
 }
 
-void TableTask::set_trees(GrownTrees grown, const EncodedTable& valid) {
-  const torch::Tensor slopes = at::tensor(valid.slopes, torch::kFloat32).view({valid.rows(), valid.slope_slots});
-  tree_probabilities_ = to_doubles(tree_probabilities(slopes, grown.trees));
-  grown_ = std::move(grown);
+std::optional<std::vector<uint8_t>> TableTask::better_units(const std::vector<uint8_t>& open) {
+  if (trees_.grower == nullptr || !trees_.units_are_columns || open.size() != schema_.columns.size()) return std::nullopt;
+  const std::optional<ColumnMask> found = better_columns(*trees_.grower, open);
+  if (!found) return std::nullopt;
+  std::vector<std::string> closed, opened;
+  for (size_t c = 0; c < open.size(); ++c) {
+    if (open[c] != (*found)[c]) (open[c] != 0 ? closed : opened).push_back(schema_.columns[c].name);
+  }
+  log_info(fmt::format("{} in place of {}: trees that are grown on these columns alone have a lower loss of validation rows",
+                       join(opened, ", "), join(closed, ", ")));
+  return found;
+}
+
+// In the order of `rows`.
+std::vector<double> TableTask::probabilities_of(const TreeGrowth& growth, const std::vector<int64_t>& rows) const {
+  const int64_t outputs = growth.grown.trees.outputs;
+  const std::vector<int64_t>& numbers = trees_.grower->valid_rows();
+  std::vector<float> log_odds;
+  for (const int64_t row : rows) {
+    const auto place = (std::lower_bound(numbers.begin(), numbers.end(), row) - numbers.begin()) * outputs;
+    const auto first = growth.valid_log_odds.begin() + place;
+    log_odds.insert(log_odds.end(), first, first + outputs);
+  }
+  const auto count = static_cast<int64_t>(rows.size());
+  return to_doubles(mean_probabilities(at::tensor(log_odds, torch::kFloat64).view({count, 1, outputs})));
+}
+
+// What trees may read: columns alone, or statistics too, which tell much on some tables and are learned by heart on others. What
+// the gate has closed is not read by trees either.
+std::vector<TreeChoice> TableTask::tree_choices(Model& model, const GateState& state) const {
+  TreeChoice columns, all;
+  if (trees_.units_are_columns) {
+    for (const double open : to_doubles(open_units(*model.sites()[0], state))) columns.columns.push_back(open > 0 ? 1 : 0);
+  }
+  all.columns = columns.columns;
+  const torch::Tensor open = model.open_dimensions(state);  // statistics come last, one dimension each
+  for (int64_t d = open.numel() - schema_.statistic_slots(); d < open.numel(); ++d)
+    all.statistics.push_back(open[d].item<bool>() ? 1 : 0);
+  columns.statistics.assign(all.statistics.size(), 0);
+  std::vector<TreeChoice> choices = {columns};
+  if (all.statistics != columns.statistics) choices.push_back(all);
+  return choices;
 }
 
 void TableTask::complete(Model& model, const GateState& state, const RunFolder& folder) {
-  if (!grown_) return;
-  grown_->trees.share = 0;
+  if (!trees_.beside) return;
   const Predictions net = predict(model, state, Split::valid);
   std::vector<double> weights;
   for (const int64_t row : net.rows) {
     if (!row_weights.empty()) weights.push_back(row_weights[static_cast<size_t>(row)]);
   }
-  grown_->trees.share = share_of_second(net, tree_probabilities_, weights);
-  if (grown_->trees.share == 0) {
-    log_info(
-        fmt::format("{} trees were grown, and validation rows gain nothing by them: they are left out", grown_->trees.trees()));
-    grown_.reset();
+  std::optional<TreeGrowth> best;
+  Mixture found;
+  for (const TreeChoice& choice : tree_choices(model, state)) {
+    std::optional<TreeGrowth> growth = trees_.grower->grow(choice);
+    if (!growth) continue;
+    std::vector<double> said = probabilities_of(*growth, net.rows);
+    const Mixture mixture = best_mixture(net, said, weights);
+    if (mixture.gain <= found.gain) continue;
+    found = mixture;
+    tree_probabilities_ = std::move(said);
+    best = std::move(growth);
+  }
+  if (!best) {
+    log_info("trees were grown beside the net, and validation rows gain nothing by them: they are left out");
     return;
   }
-  log_info(fmt::format("{} trees over {} columns beside the net: {:.0f} % of the probabilities, as validation rows say",
-                       grown_->trees.trees(), grown_->trees.inputs.size(), 100 * grown_->trees.share));
-  folder.write_json(folder.trees(), grown_to_json(*grown_));
+  TreeScores& trees = best->grown.trees;
+  trees.share = tree_share_ = found.share;
+  const auto statistics =
+      std::count_if(trees.inputs.begin(), trees.inputs.end(), [](const TreeInput& input) { return input.is_statistic(); });
+  log_info(fmt::format(
+      "{} trees over {} columns and {} statistics beside the net: {:.0f} % of the probabilities, as validation rows say",
+      trees.trees(), std::ssize(trees.inputs) - statistics, statistics, 100 * tree_share_));
+  folder.write_json(folder.trees(), grown_to_json(best->grown));
 }
 
 Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const Schema& schema) {
@@ -106,7 +160,7 @@ Predictions predict_table(Model& model, const GateState& state, const TableTenso
     // In float64 from the logits on: probabilities sum to 1 as a file of them is read back, and figures are those of the file.
     torch::Tensor p = mean_probabilities(model.forward(*batch, pass).to(torch::kCPU, torch::kFloat64)).contiguous();
     if (!schema.trees.empty()) {
-      p = ((1 - schema.trees.share) * p + schema.trees.share * tree_probabilities(batch->slopes, schema.trees)).contiguous();
+      p = at::lerp(p, tree_probabilities(batch->slopes, schema.trees), schema.trees.share);
     }
     const torch::Tensor targets = batch->targets.cpu(), ids = batch->example_ids.cpu().contiguous();
     result.probabilities.insert(result.probabilities.end(), p.data_ptr<double>(), p.data_ptr<double>() + p.numel());

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "batches/table/table_batches.h"
-#include "data/table/grow_trees.h"
+#include "data/table/tree_grower.h"
 #include "training/task.h"
 
 namespace l0gm {
@@ -14,8 +14,13 @@ class TableTask : public Task {
  public:
   TableTask(const Schema& schema, int64_t batch, uint64_t seed) : schema_(schema), batch_(batch), seed_(seed) {}
   void add_split(Split split, EncodedTable table, torch::Device device, torch::Dtype dtype);
-  // Trees beside the net, and the validation rows encoded with them.
-  void set_trees(GrownTrees grown, const EncodedTable& valid);
+  // What trees read of the rows: for trees beside the net, and where units are columns for a better choice of these.
+  struct Trees {
+    std::unique_ptr<TreeGrower> grower;
+    bool beside = false;
+    bool units_are_columns = false;
+  };
+  void set_trees(Trees trees) { trees_ = std::move(trees); }
 
   void set_soft_targets(const Predictions& predictions) override;
 
@@ -24,14 +29,19 @@ class TableTask : public Task {
   Predictions predict(Model& model, const GateState& state, Split split) override;
   Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t examples) override;
   bool has_fixed_shapes() const override { return true; }
+  std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& open) override;
   void complete(Model& model, const GateState& state, const RunFolder& folder) override;
   int64_t class_count() const override { return static_cast<int64_t>(schema_.classes.size()); }
   const TableTensors& split(Split name) const { return splits_.at(name); }
 
  private:
+  std::vector<TreeChoice> tree_choices(Model& model, const GateState& state) const;
+  std::vector<double> probabilities_of(const TreeGrowth& growth, const std::vector<int64_t>& rows) const;
+
   Schema schema_;
-  std::optional<GrownTrees> grown_;
-  std::vector<double> tree_probabilities_;  // of validation rows x classes
+  Trees trees_;
+  double tree_share_ = 0;                   // once training is complete
+  std::vector<double> tree_probabilities_;  // then: of validation rows x classes
   int64_t batch_;
   uint64_t seed_;
   std::map<Split, TableTensors> splits_;

@@ -1,4 +1,4 @@
-#include "data/table/grow_trees.h"
+#include "data/table/tree_grower.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "data/table/encoded.h"
 #include "data/table/fit.h"
+#include "data/table/statistics.h"
 #include "encode/table/tree_json.h"
 #include "l0gm/error.h"
 
@@ -49,7 +50,7 @@ float walked(const Schema& schema, const EncodedTable& rows, const std::vector<d
     int64_t leaf = 0;
     for (int64_t level = 0; level < trees.depth; ++level) {
       const auto place = static_cast<size_t>(2 * (t * trees.depth + level));
-      const KeyPart& input = trees.inputs[static_cast<size_t>(trees.splits[place])];
+      const KeyPart& input = trees.inputs[static_cast<size_t>(trees.splits[place])].part;
       const int32_t code = trees.splits[place + 1];
       bool holds = false;
       if (input.cut >= 0) {
@@ -70,7 +71,14 @@ float walked(const Schema& schema, const EncodedTable& rows, const std::vector<d
   return sum;
 }
 
-TEST(GrowTrees, TellWhatThePairTellsAndEncodeAsTheyAreDefined) {
+std::optional<GrownTrees> grow_trees(const Schema& schema, const TextTable& table, const std::vector<int64_t>& train,
+                                     const std::vector<int64_t>& valid) {
+  auto found = TreeGrower(schema, table, train, valid).grow();
+  if (!found) return std::nullopt;
+  return std::move(found->grown);
+}
+
+TEST(TreeGrower, TellWhatThePairTellsAndEncodeAsTheyAreDefined) {
   const MadeTable made;
   const auto grown = grow_trees(made.schema, made.table, made.train, made.valid);
   ASSERT_TRUE(grown);
@@ -92,13 +100,110 @@ TEST(GrowTrees, TellWhatThePairTellsAndEncodeAsTheyAreDefined) {
   EXPECT_GT(right / static_cast<double>(made.valid.size()), 0.9);
 }
 
-TEST(GrowTrees, NoneWhereThereIsNothingToTell) {
+TEST(TreeGrower, SomeColumnsAloneAreReadAndLogOddsAreThoseOfTheEncodedRows) {
+  const MadeTable made;
+  const TreeGrower grower(made.schema, made.table, made.train, made.valid);
+  const auto found = grower.grow({{1, 1, 0, 0}, {}});
+  ASSERT_TRUE(found);
+  Schema schema = made.schema;
+  attach_trees(schema, found->grown);
+  for (const Cut& cut : found->grown.cuts) EXPECT_LT(cut.column, 2);
+  schema.trees.share = 0.5;
+  const EncodedTable rows = encode_rows(made.table, RowEncoder(schema), made.valid, true);
+  ASSERT_EQ(grower.valid_rows(), made.valid);
+  ASSERT_EQ(found->valid_log_odds.size(), made.valid.size());
+  for (size_t i = 0; i < made.valid.size(); ++i)
+    EXPECT_EQ(found->valid_log_odds[i], rows.slopes[(i + 1) * static_cast<size_t>(rows.slope_slots) - 1]) << i;
+  const std::vector<double> with = grower.valid_losses({1, 1, 0, 1}), without = grower.valid_losses({1, 0, 1, 1});
+  EXPECT_LT(std::accumulate(with.begin(), with.end(), 0.0), 0.8 * std::accumulate(without.begin(), without.end(), 0.0));
+}
+
+// A town says much of the label and there are too many for splits; its statistic says it in one number.
+struct Towns {
+  TextTable table{{"town", "x", "label"}};
+  std::vector<int64_t> train, valid;
+  Schema schema;
+  EncodedTable encoded;
+  Towns() {
+    RandomStream random(11);
+    for (int64_t row = 0; row < 4000; ++row) {
+      const uint64_t town = random.below(150);
+      const double likely = town % 2 == 0 ? 0.9 : 0.1;
+      table.add_row(
+          {fmt::format("town{}", town), fmt::format("{:.3f}", random.normal()), random.uniform() < likely ? "yes" : "no"});
+      (row % 3 == 0 ? valid : train).push_back(row);
+    }
+    std::reverse(train.begin(), train.end());
+    TableOptions options;
+    options.min_count = 1;
+    schema = fit_schema(table, 2, train, options, {}, {});
+    encoded = encode_rows(table, RowEncoder(schema), train, true);
+    options.statistics = Statistics::columns;
+    fit_statistics(schema, encoded, options, &table, false);
+  }
+};
+
+TEST(TreeGrower, StatisticsAreReadOutOfFoldAndEncodedAlike) {
+  const Towns made;
+  ASSERT_GT(made.schema.statistic_slots(), 0);
+  const TreeGrower grower(made.schema, made.table, made.train, made.valid, {}, &made.encoded);
+  const std::vector<uint8_t> closed(static_cast<size_t>(made.schema.statistic_slots()), 0);
+  const auto loss_of = [&](const TreeChoice& choice) {
+    const auto found = grower.grow(choice);
+    double sum = 0;
+    for (size_t i = 0; found && i < made.valid.size(); ++i) {
+      const bool yes = made.table.cell(made.valid[i], 2) == "yes";
+      sum += std::log1p(std::exp(static_cast<double>(yes ? -found->valid_log_odds[i] : found->valid_log_odds[i])));
+    }
+    return found ? sum / static_cast<double>(made.valid.size()) : std::log(2.0);
+  };
+  EXPECT_LT(loss_of({}), 0.37);  // .325 is what chance leaves
+  EXPECT_GT(loss_of({{}, closed}), 0.5);
+  EXPECT_GT(loss_of({{0, 1}, {}}), 0.65);  // a statistic of a closed column is not read
+  const auto found = grower.grow();
+  ASSERT_TRUE(found);
+  Schema schema = made.schema;
+  attach_trees(schema, found->grown);
+  schema.trees.share = 0.5;
+  EXPECT_EQ(Schema::from_json(schema.to_json()).to_json(), schema.to_json());
+  const EncodedTable rows = encode_rows(made.table, RowEncoder(schema), made.valid, true);
+  for (size_t i = 0; i < made.valid.size(); ++i)
+    EXPECT_EQ(found->valid_log_odds[i], rows.slopes[(i + 1) * static_cast<size_t>(rows.slope_slots) - 1]) << i;
+}
+
+TEST(TreeGrower, EdgesOfStatisticsAreChecked) {
+  const Towns made;
+  const auto found = TreeGrower(made.schema, made.table, made.train, made.valid, {}, &made.encoded).grow();
+  ASSERT_TRUE(found);
+  GrownTrees grown = found->grown;
+  grown.trees.share = 0.5;
+  const nlohmann::json json = nlohmann::json::parse(grown_to_json(grown).dump());
+  EXPECT_EQ(grown_to_json(grown_from_json(json, made.schema)), json);
+  const auto place = std::find_if(json["trees"]["inputs"].begin(), json["trees"]["inputs"].end(),
+                                  [](const nlohmann::json& input) { return input.contains("edges"); });
+  ASSERT_NE(place, json["trees"]["inputs"].end());
+  const auto damaged = [&](const std::function<void(nlohmann::json&)>& damage) {
+    nlohmann::json other = json;
+    damage(other["trees"]["inputs"][static_cast<size_t>(place - json["trees"]["inputs"].begin())]);
+    EXPECT_THROW(grown_from_json(other, made.schema), UserError) << other["trees"]["inputs"].dump().substr(0, 200);
+  };
+  damaged([](auto& input) { input["edges"] = nlohmann::json::array(); });
+  damaged([](auto& input) { input["edges"] = {1.0, 1.0}; });
+  damaged([](auto& input) { input["edges"] = {2.0, 1.0}; });
+  damaged([](auto& input) { input["edges"] = {1e35}; });
+  damaged([](auto& input) { input["edges"] = "many"; });
+  damaged([](auto& input) { input["field"] = 0; });
+  damaged([](auto& input) { input["field"] = 99; });
+  damaged([](auto& input) { input.erase("field"); });
+}
+
+TEST(TreeGrower, NoneWhereThereIsNothingToTell) {
   const MadeTable noise(true), few(false, 120);
   EXPECT_FALSE(grow_trees(noise.schema, noise.table, noise.train, noise.valid));
   EXPECT_FALSE(grow_trees(few.schema, few.table, few.train, few.valid));  // 80 training rows
 }
 
-TEST(GrowTrees, TheOrderOfRowsDoesNotMatter) {
+TEST(TreeGrower, TheOrderOfRowsDoesNotMatter) {
   const MadeTable made;
   std::vector<int64_t> reversed(made.train.rbegin(), made.train.rend());
   const auto one = grow_trees(made.schema, made.table, made.train, made.valid),
@@ -107,7 +212,7 @@ TEST(GrowTrees, TheOrderOfRowsDoesNotMatter) {
   EXPECT_EQ(grown_to_json(*one), grown_to_json(*other));
 }
 
-TEST(GrowTrees, TheJsonIsReadBack) {
+TEST(TreeGrower, TheJsonIsReadBack) {
   const MadeTable made;
   auto grown = grow_trees(made.schema, made.table, made.train, made.valid);
   ASSERT_TRUE(grown);
