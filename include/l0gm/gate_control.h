@@ -86,7 +86,6 @@ class GateControl {
   // Few units: their worth is measured, and units are closed by it. wants_look() says when.
   bool wants_look(const GateState& state) const;
   void look(const UnitLosses& losses, const BetterUnits& better = {});
-  bool took_better_units() const;             // that `better` knew of
   int64_t measurements() const;               // about how often all looks together ask for losses; 0: nothing is measured
   std::vector<Exchange> exchanges() const;    // as last measured; empty: nothing was
   std::string unit_name(int64_t unit) const;  // of an exchange

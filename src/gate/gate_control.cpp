@@ -196,8 +196,6 @@ void GateControl::look(const UnitLosses& losses, const BetterUnits& better) {
   price_ = search_->price();
 }
 
-bool GateControl::took_better_units() const { return search_ != nullptr && search_->took_better(); }
-
 int64_t GateControl::measurements() const { return search_ ? search_->measurements() : 0; }
 
 std::vector<Exchange> GateControl::exchanges() const {

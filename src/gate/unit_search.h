@@ -15,7 +15,8 @@ namespace l0gm {
 //   UnitSearch search({&site}, 0.25, false);
 //   search.start();
 //   if (search.is_due(step, steps)) search.look(double(step) / steps, losses);  // steps: of annealing
-// Whoever can judge whole sets is asked once, when as many are closed as have to be; units do not change places after that.
+// Whoever can judge whole sets is asked once, when as many are closed as have to be, unless units differ in cost; where that gave
+// a better set, units do not change places after it.
 class UnitSearch {
  public:
   // share: of the cost, or with `by_count` of the units, that stays open in the end.
@@ -26,7 +27,6 @@ class UnitSearch {
   bool is_due(int64_t step, int64_t steps) const;
   // `losses`: of the measured examples, with the gates as the logits say. `better`: may be empty.
   void look(double progress, const UnitLosses& losses, const BetterUnits& better = {});
-  bool took_better() const { return took_better_; }
 
   int64_t measurements() const;            // about how often `losses` will be asked
   double price() const { return price_; }  // rise of the loss per cost, of the unit that was closed last

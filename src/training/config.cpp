@@ -67,6 +67,7 @@ void set_what_was_before(const Modality& modality, OptionList& options, const Co
   if (!options.named("train.select")) options.set("train.select=loss");
   if (!options.named("train.lr_restart")) options.set("train.lr_restart=false");
   if (!options.named("table.trees")) options.set("table.trees=off");
+  if (!options.named("table.refit_columns")) options.set("table.refit_columns=false");
 }
 
 constexpr std::string_view modality_condition = "modality = ";

@@ -160,6 +160,42 @@ TEST(UnitSearch, MemoryIsRestored) {
   }
 }
 
+// The loss knows nothing of the better set, and would exchange its units again.
+TEST(UnitSearch, ABetterSetIsAskedForOnceAndStays) {
+  const GateSite site = columns(5);
+  const auto loss = [](const Mask& m) { return sum_of_closed(m, {5, 4, 3, 2, 1}); };
+  UnitSearch units({&site}, 0.4, true);
+  int asked = 0;
+  const BetterUnits better = [&](const std::vector<uint8_t>& open) {
+    ++asked;
+    EXPECT_EQ(open, (std::vector<uint8_t>{1, 1, 0, 0, 0}));
+    return std::optional(std::vector<uint8_t>{0, 0, 0, 1, 1});
+  };
+  units.start();
+  std::optional<UnitSearch> resumed;
+  for (int64_t step = 0; step < 320; ++step) {
+    if (!units.is_due(step, 320)) continue;
+    units.look(static_cast<double>(step) / 320, losses_of({&site}, loss), better);
+    if (asked == 0 || resumed) continue;
+    resumed.emplace(std::vector<const GateSite*>{&site}, 0.4, true);
+    resumed->restore(units.memory());
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(open_in({&site}), (Mask{false, false, false, true, true}));
+  ASSERT_TRUE(resumed);
+  resumed->look(1, losses_of({&site}, loss), better);
+  EXPECT_EQ(asked, 1);  // what was restored knows that it has asked, and what came of it
+  EXPECT_EQ(open_in({&site}), (Mask{false, false, false, true, true}));
+}
+
+TEST(UnitSearch, NobodyIsAskedWhereUnitsDifferInCost) {
+  const GateSite site = columns(4, at::tensor({1.0, 2.0, 1.0, 2.0}, torch::kFloat64));
+  UnitSearch units({&site}, 0.5, false);
+  units.start();
+  units.look(1, losses_of({&site}, [](const Mask& m) { return sum_of_closed(m, {4, 3, 1, 2}); }),
+             [](const std::vector<uint8_t>&) -> std::optional<std::vector<uint8_t>> { throw std::logic_error("asked"); });
+}
+
 // The control that a trainer sees.
 TEST(UnitSearch, ControlMeasuresWhereUnitsAreGroupsAndTheTrainerCan) {
   GateOptions options = by_count(2);

@@ -62,7 +62,7 @@ Kept kept_parts(const Schema& schema, const std::vector<bool>& used, const std::
   };
   for (const TreeInput& input : schema.trees.inputs) keep(input.part);
   for (size_t f = 0; f < schema.fields.size(); ++f) {
-    if (schema.fields[f].kind != FieldKind::statistic || !used[f]) continue;
+    if (schema.fields[f].kind != FieldKind::statistic || !kept.fields[f]) continue;
     const auto s = static_cast<size_t>(schema.fields[f].statistic);
     kept.fields[f] = !held[f];
     if (!held[f]) kept.statistics[s] = true;

@@ -134,8 +134,9 @@ Boosting::Split Boosting::best_split(int64_t level, const std::vector<uint32_t>&
   best.gain = rounding * before;  // sums of floats differ by so much
   std::vector<std::vector<double>> gains(inputs.size());
   const auto additions = static_cast<int64_t>(drawn_.size() * inputs.size() * outputs_);
-  const int64_t at_once =
-      additions < additions_for_threads ? std::ssize(inputs) : (std::ssize(inputs) + thread_limit() - 1) / thread_limit();
+  const int64_t at_once = !settings_.in_threads || additions < additions_for_threads
+                              ? std::ssize(inputs)
+                              : (std::ssize(inputs) + thread_limit() - 1) / thread_limit();
   parallel_for(std::ssize(inputs), std::max<int64_t>(at_once, 1), [&](int64_t begin, int64_t end) {
     std::vector<float> sums;
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) gains_of(inputs[i], level, sums, gains[i]);

@@ -13,6 +13,7 @@ struct BoostSettings {
   double smoothing = 3;     // second derivatives that every leaf has besides those of its rows
   double rows_share = 0.8;  // of the rows that each tree is grown on
   double inputs_share = 1;  // of the inputs that it may split
+  bool in_threads = true;   // false where several are grown at once
 };
 
 // Rows as trees read them, in an order that their numbers decide.

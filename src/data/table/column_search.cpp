@@ -29,6 +29,7 @@ BoostSettings small_trees() {
   BoostSettings settings;
   settings.depth = depth;
   settings.rate = rate;
+  settings.in_threads = false;  // sets are judged at once
   return settings;
 }
 
@@ -68,20 +69,40 @@ double least_loss(Boosting& boosting, const std::vector<uint32_t>& outside) {
 
 ColumnSearch::ColumnSearch(const TreeGrower& grower, int64_t size) : grower_(grower), size_(size) {}
 
-// How many columns are candidates, and how many rows judge them, so that the search ends in bounded time.
+// What trees over all columns gain by each.
+std::vector<double> ColumnSearch::gains_of_columns(size_t columns) const {
+  const std::vector<uint32_t> inputs = grower_.inputs_of(ColumnMask(columns, 1));
+  std::vector<double> gains(columns, 0);
+  if (inputs.empty()) return gains;
+  Boosting over_all(rows_, fitted_[0], small_trees(), 0, inputs);
+  least_loss(over_all, judged_[0]);
+  for (size_t column = 0; column < columns; ++column) {
+    ColumnMask alone(columns, 0);
+    alone[column] = 1;
+    for (const uint32_t input : grower_.inputs_of(alone)) gains[column] += over_all.gains()[input];
+  }
+  return gains;
+}
+
+// How many columns are candidates, and how many rows judge them, so that the search ends in bounded time. None: it would not.
 void ColumnSearch::plan(const ColumnMask& start) {
   const TreeRows& all = grower_.rows();
-  const size_t columns = start.size();
-  const double wanted = static_cast<double>(std::min(columns, most_candidates)), size = static_cast<double>(size_);
+  const double size = static_cast<double>(size_), fewest_candidates = 4;
+  // Sets of columns that are tried, downwards, upwards and by exchanges, times the columns in each.
   const auto work = [&](double rows, double candidates) {
     const double of_a_column = rows * (folds - 1) * static_cast<double>(depth * 2 * all.outputs() * most_small_trees);
-    return of_a_column * (candidates * candidates * candidates / 3 + 3.5 * size * size * candidates);
+    const double open = std::min(size, candidates / 2), fixed = size - open;
+    const double down = candidates * candidates * (candidates / 3 + fixed / 2), up = (66 + candidates * open) * size;
+    return of_a_column * (down + up + most_exchanges * open * (candidates - open) * size);
   };
-  double rows = static_cast<double>(std::min(grower_.training_rows(), most_rows)), candidates = wanted;
-  while (work(rows, candidates) > most_additions && (rows > fewest_rows || candidates > size + 2)) {
+  double rows = static_cast<double>(std::min(grower_.training_rows(), most_rows));
+  double candidates = static_cast<double>(std::min(start.size(), most_candidates));
+  while (work(rows, candidates) > most_additions && (rows > fewest_rows || candidates > fewest_candidates)) {
     if (rows > fewest_rows) rows = std::max(static_cast<double>(fewest_rows), rows * 0.7);
-    if (candidates > size + 2) candidates = std::max(size + 2, std::floor(candidates * 0.85));
+    if (candidates > fewest_candidates) candidates = std::max(fewest_candidates, std::floor(candidates * 0.85));
   }
+  candidates_.clear();
+  if (work(rows, candidates) > most_additions) return;
   std::vector<int64_t> chosen = RandomStream(rows_stream).permutation(grower_.training_rows());
   chosen.resize(static_cast<size_t>(rows));
   rows_ = some_rows(all, chosen);
@@ -90,21 +111,20 @@ void ColumnSearch::plan(const ColumnMask& start) {
   for (uint32_t row = 0; row < chosen.size(); ++row)
     for (uint32_t fold = 0; fold < folds; ++fold) (row % folds == fold ? judged_ : fitted_)[fold].push_back(row);
 
-  // Those that trees over all columns gain most by, and those that are open.
-  Boosting over_all(rows_, fitted_[0], small_trees(), 0);
-  least_loss(over_all, judged_[0]);
-  std::vector<double> gains(start.size(), 0);
-  candidates_.clear();
+  const std::vector<double> gains = gains_of_columns(start.size());
+  std::vector<size_t> open, closed;
   for (size_t column = 0; column < start.size(); ++column) {
-    ColumnMask alone(start.size(), 0);
-    alone[column] = 1;
-    for (const uint32_t input : grower_.inputs_of(alone)) gains[column] += over_all.gains()[input];
-    if (grower_.is_read(column) && !grower_.is_coarse(column)) candidates_.push_back(column);
+    if (grower_.is_read(column) && !grower_.is_coarse(column)) (start[column] != 0 ? open : closed).push_back(column);
   }
-  std::stable_sort(candidates_.begin(), candidates_.end(),
-                   [&](size_t a, size_t b) { return std::pair(start[a], gains[a]) > std::pair(start[b], gains[b]); });
-  if (candidates_.size() > static_cast<size_t>(candidates)) candidates_.resize(static_cast<size_t>(candidates));
-  std::stable_sort(candidates_.begin(), candidates_.end(), [&](size_t a, size_t b) { return gains[a] > gains[b]; });
+  const auto by_gain = [&](size_t a, size_t b) { return gains[a] > gains[b]; };
+  std::stable_sort(open.begin(), open.end(), by_gain);
+  std::stable_sort(closed.begin(), closed.end(), by_gain);
+  const auto most = static_cast<size_t>(candidates);
+  const size_t opening = std::min(closed.size(), most - std::min(open.size(), most / 2));
+  const size_t closing = std::min(open.size(), most - opening);
+  candidates_.assign(open.end() - static_cast<int64_t>(closing), open.end());
+  candidates_.insert(candidates_.end(), closed.begin(), closed.begin() + static_cast<int64_t>(opening));
+  std::stable_sort(candidates_.begin(), candidates_.end(), by_gain);
 }
 
 std::vector<double> ColumnSearch::losses(const std::vector<ColumnMask>& sets) {
@@ -226,10 +246,12 @@ std::optional<ColumnMask> better_columns(const TreeGrower& grower, const ColumnM
   if (found == open) return std::nullopt;
   const std::vector<double> now = grower.valid_losses(open), then = grower.valid_losses(found);
   const auto rows = static_cast<double>(now.size());
+  const std::vector<float> weights = grower.valid_weights();
   double sum = 0, squares = 0;
   for (size_t i = 0; i < now.size(); ++i) {
-    sum += now[i] - then[i];
-    squares += (now[i] - then[i]) * (now[i] - then[i]);
+    const double gain = (now[i] - then[i]) * (weights.empty() ? 1 : static_cast<double>(weights[i]));
+    sum += gain;
+    squares += gain * gain;
   }
   const double error = std::sqrt(std::max(squares - sum * sum / rows, 0.0));
   return sum > errors_to_gain * error ? std::optional(found) : std::nullopt;

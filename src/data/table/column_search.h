@@ -19,12 +19,14 @@ class ColumnSearch {
   // `size`: columns of a set. The grower must outlive this.
   ColumnSearch(const TreeGrower& grower, int64_t size);
 
-  // The best set that was found, `start` among them. Columns that trees cannot read or see only roughly stay as in `start`.
+  // The best set that was found, `start` among them. Columns that trees cannot read or see only roughly stay as in `start`; where
+  // there are many columns, so do those that are open and tell most, and those that are closed and tell least.
   ColumnMask improved(const ColumnMask& start);
-  double loss(const ColumnMask& columns);  // mean log loss, cross-fitted
 
  private:
   void plan(const ColumnMask& start);
+  std::vector<double> gains_of_columns(size_t columns) const;
+  double loss(const ColumnMask& columns);  // mean log loss, cross-fitted
   std::vector<double> losses(const std::vector<ColumnMask>& sets);
   ColumnMask best_of(const std::vector<ColumnMask>& sets, double& least);
   ColumnMask downwards(const ColumnMask& start);
@@ -35,7 +37,7 @@ class ColumnSearch {
   int64_t size_;
   TreeRows rows_;                                       // some of the training rows
   std::vector<std::vector<uint32_t>> fitted_, judged_;  // by fold
-  std::vector<size_t> candidates_;                      // columns that may change, the most telling first
+  std::vector<size_t> candidates_;                      // columns that may change, the most telling first; often all
   std::map<ColumnMask, double> known_;
 };
 

@@ -95,8 +95,9 @@ struct TableOptions {  // table.*
       "validation rows gain nothing by them");
     v("refit_columns", refit_columns,
       "with a budget of columns: the gate's choice is compared with sets that small boosted trees, grown on each set alone, find "
-      "better on training rows; another one is taken where validation rows agree. Columns of more than 32 categories stay as the "
-      "gate has them");
+      "better on training rows; another one is taken where validation rows agree. Columns of more than 31 categories stay as the "
+      "gate has them. Not where columns differ in cost, or classes in weight")
+        .read_by("gate.unit = group");
     v("max_pairs", max_pairs,
       "`pairs`: most pairs of columns with statistics; the columns that tell most of the label are paired first", at_least(1))
         .read_by("table.statistics = pairs");

@@ -120,6 +120,10 @@ std::vector<uint32_t> range(size_t begin, size_t end) {
 
 }  // namespace
 
+bool TreeGrower::end_in_time(int64_t rows, int64_t columns, int64_t outputs) {
+  return plan_for(rows, columns, outputs).trees >= fewest_trees;
+}
+
 TreeGrower::TreeGrower(const Schema& schema, const TextTable& texts, const std::vector<int64_t>& train,
                        const std::vector<int64_t>& valid, const std::vector<double>& weights, const EncodedTable* with_statistics)
     : schema_(without_statistics(schema)),
@@ -136,7 +140,9 @@ TreeGrower::TreeGrower(const Schema& schema, const TextTable& texts, const std::
   encoded.weights = weights_of(numbers, train.size(), weights);
   add_columns(encoded, texts);
   can_grow_ = !inputs_.empty() && std::ssize(schema_.cuts) + std::ssize(schema.cuts) <= most_cuts;
-  if (can_grow_ && with_statistics != nullptr) add_statistics(schema, texts, *with_statistics);
+  const int64_t all_inputs = std::ssize(inputs_) + schema.statistic_slots();
+  if (can_grow_ && with_statistics != nullptr && end_in_time(training_rows_, all_inputs, schema.tracked_classes()))
+    add_statistics(schema, texts, *with_statistics);
 }
 
 // The schema gets cuts.
@@ -148,10 +154,12 @@ void TreeGrower::add_columns(const EncodedTable& encoded, const TextTable& texts
   rows_.weights = encoded.weights;
   rows_.codes.resize(parts.size());
   rows_.sizes.resize(parts.size());
+  std::vector<uint8_t> coarse(parts.size(), 0);
   for_each_at_once(encoded.rows(), std::ssize(parts), [&](size_t i) {
     const KeyColumn column = columns.of(parts[i]);
     const int64_t last = parts[i].cut < 0 ? std::min<int64_t>(most_categories, column.count) : column.count - 1;
     rows_.sizes[i] = static_cast<int32_t>(last) + 1;
+    coarse[i] = parts[i].cut < 0 && column.count > most_categories ? 1 : 0;
     rows_.codes[i].reserve(column.codes.size());
     for (const int32_t code : column.codes) rows_.codes[i].push_back(static_cast<uint8_t>(std::min<int64_t>(code, last)));
   });
@@ -160,36 +168,47 @@ void TreeGrower::add_columns(const EncodedTable& encoded, const TextTable& texts
     rows_.is_category.push_back(parts[i].cut < 0);
     const auto column = static_cast<size_t>(inputs_[i].columns[0]);
     read_[column] = 1;
-    coarse_[column] = rows_.is_category[i] && rows_.sizes[i] > most_categories ? 1 : 0;
+    coarse_[column] = coarse[i];
   }
 }
 
 void TreeGrower::add_statistics(const Schema& schema, const TextTable& texts, const EncodedTable& train) {
+  struct Coded {
+    TreeInput input;
+    std::vector<uint8_t> codes;
+  };
   const std::vector<int64_t> slots = slots_of_fields(schema);
   const std::vector<size_t> places = places_by_number(train);
   const EncodedTable valid = encode_rows(texts, RowEncoder(schema), valid_, false);
-  int64_t statistic = 0;
-  for (size_t f = 0; f < schema.fields.size(); ++f) {
-    if (schema.fields[f].kind != FieldKind::statistic) continue;
-    const auto slope = [&](const EncodedTable& table, size_t row) {
-      return table.slopes[row * static_cast<size_t>(table.slope_slots) + static_cast<size_t>(slots[f])];
+  const size_t first = schema.fields.size() - static_cast<size_t>(schema.statistic_slots());  // statistics come last
+  std::vector<Coded> statistics(schema.fields.size() - first);
+  for_each_at_once(rows_.rows(), std::ssize(statistics), [&](size_t s) {
+    const auto slope = [&, slot = static_cast<size_t>(slots[first + s])](const EncodedTable& table, size_t row) {
+      return table.slopes[row * static_cast<size_t>(table.slope_slots) + slot];
     };
     std::vector<float> slopes;
     for (const size_t place : places) slopes.push_back(slope(train, place));
-    TreeInput input{static_cast<int64_t>(f), slope_edges(slopes)};
-    const int64_t number = statistic++;
-    if (!input.is_statistic()) continue;
+    Coded& coded = statistics[s];
+    coded.input = {static_cast<int64_t>(first + s), slope_edges(slopes)};
     for (size_t row = 0; row < valid_.size(); ++row) slopes.push_back(slope(valid, row));
-    std::vector<uint8_t>& codes = rows_.codes.emplace_back();
-    for (const float value : slopes) {
-      const auto passed = std::upper_bound(input.edges.begin(), input.edges.end(), value) - input.edges.begin();
-      codes.push_back(static_cast<uint8_t>(passed));
-    }
-    rows_.sizes.push_back(static_cast<int32_t>(input.edges.size()) + 1);
+    const std::vector<float>& edges = coded.input.edges;
+    for (const float value : slopes)
+      coded.codes.push_back(static_cast<uint8_t>(std::upper_bound(edges.begin(), edges.end(), value) - edges.begin()));
+  });
+  for (size_t s = 0; s < statistics.size(); ++s) {
+    Coded& coded = statistics[s];
+    if (!coded.input.is_statistic()) continue;  // one value: nothing to split
+    rows_.codes.push_back(std::move(coded.codes));
+    rows_.sizes.push_back(static_cast<int32_t>(coded.input.edges.size()) + 1);
     rows_.is_category.push_back(false);
-    std::vector<int64_t> columns = schema.columns_of(input);
-    inputs_.push_back({std::move(input), std::move(columns), number});
+    std::vector<int64_t> columns = schema.columns_of(coded.input);
+    inputs_.push_back({std::move(coded.input), std::move(columns), static_cast<int64_t>(s)});
   }
+}
+
+std::vector<float> TreeGrower::valid_weights() const {
+  if (rows_.weights.empty()) return {};
+  return {rows_.weights.begin() + training_rows_, rows_.weights.end()};
 }
 
 std::vector<uint32_t> TreeGrower::inputs_of(const ColumnMask& columns) const {

@@ -38,13 +38,18 @@ class TreeGrower {
   TreeGrower(const Schema& schema, const TextTable& texts, const std::vector<int64_t>& train, const std::vector<int64_t>& valid,
              const std::vector<double>& weights = {}, const EncodedTable* with_statistics = nullptr);
 
+  // Whether enough trees over so many columns can be grown in bounded time.
+  static bool end_in_time(int64_t rows, int64_t columns, int64_t outputs);
+
   // Whether there are columns to split, and neither too few rows nor too many classes.
   bool can_grow() const { return can_grow_; }
   // Nothing if trees tell no more than the shares of classes, or would take minutes.
   std::optional<TreeGrowth> grow(const TreeChoice& choice = {}) const;
   // The log loss of each validation row under trees over these columns, without statistics.
   std::vector<double> valid_losses(const ColumnMask& columns) const;
-  // Columns of more categories than a split can ask for: trees do not see all that these tell.
+  // Of validation rows, in the order of valid_rows(); empty: each counts the same.
+  std::vector<float> valid_weights() const;
+  // Columns of more categories than splits can ask for: trees do not see all that these tell.
   bool is_coarse(size_t column) const { return coarse_[column] != 0; }
   // Columns that trees can read.
   bool is_read(size_t column) const { return read_[column] != 0; }

@@ -53,7 +53,12 @@ bool units_are_columns(const Config& config) {
 
 // Whether columns are opened and closed by a budget of them.
 bool chooses_columns(const Config& config) {
-  return units_are_columns(config) && config.gate.attach == Attach::interface && config.gate.logits == LogitKind::global;
+  return units_are_columns(config) && config.gate.unit != UnitKind::fine && config.gate.attach == Attach::interface &&
+         config.gate.logits == LogitKind::global;
+}
+
+bool weighs_classes(const Config& config) {
+  return config.train.class_weights != ClassWeights::none || !config.train.weight_of_class.empty();
 }
 
 // Where a gate differs from row to row, what a range of numbers adds cannot be computed ahead when the model is compacted.
@@ -78,7 +83,7 @@ TableOptions statistics_for(const Config& config) {
 // Whoever names a model, wants microseconds, or asks a teacher, wants that net and nothing beside it; trees know nothing of other
 // weights of classes, nor of a choice of columns that is not one for all rows.
 void settle_trees(Config& config) {
-  const bool weighted = config.train.class_weights != ClassWeights::none || !config.train.weight_of_class.empty();
+  const bool weighted = weighs_classes(config);
   if (config.table.trees == TreesBeside::on && weighted)
     throw UserError(
         "table.trees = on: trees know no weights of classes (train.class_weights, train.weight_of_class). Leave out one.");
@@ -88,6 +93,12 @@ void settle_trees(Config& config) {
   const bool off = !config.is_open("model.name") || other_units || priced || weighted || !config.distill.from.empty() ||
                    config.train.quality == Quality::fast;
   config.table.trees = off ? TreesBeside::off : TreesBeside::on;
+}
+
+// Whether the gate's choice of columns is compared with sets that trees find: where whole columns are measured, all rows of a
+// label count alike.
+bool refits_columns(const Config& config, int64_t columns) {
+  return config.table.refit_columns && chooses_columns(config) && measures_units(config.gate, columns) && !weighs_classes(config);
 }
 
 constexpr int64_t most_rows_with_trials = 5000;
@@ -223,12 +234,16 @@ std::unique_ptr<Task> TableModality::make_task(const std::shared_ptr<Dataset>& d
   const torch::Dtype dtype = dtype_of(config.train.precision);
   auto task = std::make_unique<TableTask>(schema, config.train.batch, static_cast<uint64_t>(config.train.seed));
   const bool again = table.serves_more_tasks;
-  const bool beside = !again && config.table.trees == TreesBeside::on, columns = chooses_columns(config);
-  if (beside || (columns && config.table.refit_columns)) {
-    const TableDataset& data = table.data;
-    const EncodedTable* with_statistics = beside && schema.statistic_slots() > 0 ? &table.train : nullptr;
-    auto grower = std::make_unique<TreeGrower>(schema, data.table, data.train, data.valid, data.weights, with_statistics);
-    if (grower->can_grow()) task->set_trees({std::move(grower), beside, columns});
+  const TableDataset& data = table.data;
+  TableTask::Trees trees;
+  const bool fit = TreeGrower::end_in_time(std::ssize(data.train), std::ssize(schema.columns), schema.tracked_classes());
+  trees.beside = fit && !again && config.table.trees == TreesBeside::on;
+  trees.refit_columns = refits_columns(config, std::ssize(schema.columns));
+  trees.units_are_columns = chooses_columns(config);
+  if (trees.beside || trees.refit_columns) {
+    const EncodedTable* with_statistics = trees.beside && schema.statistic_slots() > 0 ? &table.train : nullptr;
+    trees.grower = std::make_unique<TreeGrower>(schema, data.table, data.train, data.valid, data.weights, with_statistics);
+    if (trees.grower->can_grow()) task->set_trees(std::move(trees));
   }
   task->add_split(Split::train, again ? table.train : std::exchange(table.train, {}), machine.device, dtype);
   task->add_split(Split::valid, encode_rows(table.data.table, RowEncoder(schema), table.data.valid, true), machine.device, dtype);

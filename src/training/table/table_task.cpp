@@ -72,7 +72,7 @@ Predictions TableTask::predict_sample(Model& model, const GateState& state, Spli
 }
 
 std::optional<std::vector<uint8_t>> TableTask::better_units(const std::vector<uint8_t>& open) {
-  if (trees_.grower == nullptr || !trees_.units_are_columns || open.size() != schema_.columns.size()) return std::nullopt;
+  if (!trees_.refit_columns || open.size() != schema_.columns.size()) return std::nullopt;
   const std::optional<ColumnMask> found = better_columns(*trees_.grower, open);
   if (!found) return std::nullopt;
   std::vector<std::string> closed, opened;
@@ -123,10 +123,12 @@ void TableTask::complete(Model& model, const GateState& state, const RunFolder& 
     if (!row_weights.empty()) weights.push_back(row_weights[static_cast<size_t>(row)]);
   }
   std::optional<TreeGrowth> best;
+  bool any = false;
   Mixture found;
   for (const TreeChoice& choice : tree_choices(model, state)) {
     std::optional<TreeGrowth> growth = trees_.grower->grow(choice);
     if (!growth) continue;
+    any = true;
     std::vector<double> said = probabilities_of(*growth, net.rows);
     const Mixture mixture = best_mixture(net, said, weights);
     if (mixture.gain <= found.gain) continue;
@@ -135,7 +137,8 @@ void TableTask::complete(Model& model, const GateState& state, const RunFolder& 
     best = std::move(growth);
   }
   if (!best) {
-    log_info("trees were grown beside the net, and validation rows gain nothing by them: they are left out");
+    log_info(any ? "no trees beside the net: validation rows gain nothing by them"
+                 : "no trees beside the net: they tell next to nothing of the label, or would take minutes to grow");
     return;
   }
   TreeScores& trees = best->grown.trees;

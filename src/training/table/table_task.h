@@ -14,10 +14,10 @@ class TableTask : public Task {
  public:
   TableTask(const Schema& schema, int64_t batch, uint64_t seed) : schema_(schema), batch_(batch), seed_(seed) {}
   void add_split(Split split, EncodedTable table, torch::Device device, torch::Dtype dtype);
-  // What trees read of the rows: for trees beside the net, and where units are columns for a better choice of these.
+  // What trees read of the rows: for trees beside the net, and for a better choice of columns.
   struct Trees {
     std::unique_ptr<TreeGrower> grower;
-    bool beside = false;
+    bool beside = false, refit_columns = false;
     bool units_are_columns = false;
   };
   void set_trees(Trees trees) { trees_ = std::move(trees); }

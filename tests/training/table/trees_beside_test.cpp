@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
 #include "compact/compact_run.h"
 #include "compact/table/table_compaction.h"
+#include "data/table/statistics.h"
+#include "encoders/table/serving_costs.h"
 #include "metrics/scores.h"
 #include "training/tiny_run.h"
 
@@ -68,7 +71,64 @@ TEST(TreesBeside, ACompactFileHasThem) {
   }
 }
 
-TEST(TreesBeside, NotWhereAModelIsNamedOrColumnsAreCounted) {
+// Trees of the test's own over statistics, in place of those that training has chosen.
+void put_trees_over_statistics(const std::filesystem::path& path) {
+  TableRun run(path, one_thread());
+  Schema schema = run.table.schema;
+  schema.trees = {};
+  const TableDataset& data = run.dataset();
+  EncodedTable rows = encode_rows(data.table, RowEncoder(schema), data.train, true);
+  fill_out_of_fold(schema, rows, &data.table);
+  GrownTrees grown = TreeGrower(schema, data.table, data.train, data.valid, {}, &rows).grow()->grown;
+  grown.trees.share = 0.5;
+  run.folder.write_json(run.folder.trees(), grown_to_json(grown));
+  nlohmann::json summary = run.folder.read_json(run.folder.summary());
+  summary["trees_sha256"] = sha256_file(run.folder.trees());
+  write_file_atomically(run.folder.summary(), summary.dump());
+}
+
+TEST(TreesBeside, StatisticsThatTreesReadStayNumbersInACompactFile) {
+  const WithTrees trained({"gate.unit=none", "table.statistics=columns"});
+  put_trees_over_statistics(trained.path);
+  {
+    const TableRun run(trained.path, one_thread());
+    const Schema& schema = run.table.schema;
+    const auto held = [&](const TreeInput& input) {
+      return input.is_statistic() && is_held_by_table(schema, schema.fields[static_cast<size_t>(input.part.field)]);
+    };
+    ASSERT_TRUE(std::any_of(schema.trees.inputs.begin(), schema.trees.inputs.end(), held));
+  }
+  CompactOptions options;
+  options.generated_rows = 300;
+  TableCompaction compaction(trained.path, options);
+  const std::vector<double> wanted = compaction.trained(Precision::float64), folded = compaction.folded();
+  for (size_t i = 0; i < wanted.size(); ++i) ASSERT_NEAR(wanted[i], folded[i], 1e-9);
+  const auto file = trained.folder.path() / "model.l0gm";
+  compaction.write(file, WeightType::float32, compaction.calibrator(), compaction.about());
+  const std::vector<double> served = compaction.served(file);
+  for (size_t i = 0; i < wanted.size(); ++i) ASSERT_NEAR(wanted[i], served[i], 2e-6);
+}
+
+// The gate has closed nearly all: what only trees read is kept none the less.
+TEST(TreesBeside, StatisticsThatOnlyTreesReadAreKept) {
+  const WithTrees trained({"gate.target_active=0.02", "table.statistics=columns"});
+  put_trees_over_statistics(trained.path);
+  CompactOptions options;
+  options.generated_rows = 300;
+  TableCompaction compaction(trained.path, options);
+  const std::vector<double> wanted = compaction.trained(Precision::float64), folded = compaction.folded();
+  for (size_t i = 0; i < wanted.size(); ++i) ASSERT_NEAR(wanted[i], folded[i], 1e-9);
+}
+
+TEST(TreesBeside, ColumnsThatTheGateHasClosedAreNotReadByTrees) {
+  const WithTrees trained({"gate.unit=group", "gate.k=3"});
+  TableRun run(trained.path, one_thread());
+  const std::optional<InputReport> inputs = run.inputs(Split::valid);
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(inputs->open.size(), 3U);
+}
+
+TEST(TreesBeside, NotWhereAModelIsNamed) {
   const TemporaryFolder folder;
   const auto trees_of = [&](const std::vector<std::string>& assignments) {
     Config config = tiny_config(assignments);
