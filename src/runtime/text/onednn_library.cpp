@@ -44,8 +44,8 @@ Library::Library() {
     obstacle = fmt::format("{} cannot use this processor", name);
     return;
   }
-  // Products keep their own primitives. oneDNN's cache of them gains nothing here, and on a processor with AMX, version 2.6 was
-  // seen to wait in it for ever.
+  // Products keep their own primitives. oneDNN's cache of them gains nothing here, and on one machine version 2.6 was seen to wait
+  // in it for ever.
   check(set_primitive_cache_capacity(0), "leaving the cache of primitives empty");
   instructions = static_cast<unsigned>(get_effective_cpu_isa());
 }
