@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include "gate/tensor_values.h"
@@ -12,7 +14,7 @@ namespace l0gm {
 
 namespace {
 
-constexpr double cost_tolerance = 1e-9;    // costs are sums of rounded shares
+constexpr double cost_tolerance = 1e-9;  // costs are sums of rounded shares
 
 // The units of all sites, one site after the other, those that others are parts of before these.
 struct AllUnits {
@@ -51,26 +53,10 @@ struct AllUnits {
     }
     return true;
   }
+  bool has_parts(size_t site) const { return is_part(begin[site]); }
   // No part ranks above the whole.
   double rank_of(size_t unit) const {
     return is_part(unit) ? std::min(rank[unit], rank[static_cast<size_t>(outer[unit])]) : rank[unit];
-  }
-  // The best unit of each site; sites of parts: none, or the best part of the best whole.
-  std::vector<uint8_t> reserved(bool parts_too) const {
-    std::vector<uint8_t> result(size(), 0);
-    for (const bool parts : {false, true}) {
-      if (parts && !parts_too) break;
-      for (size_t i = 0; i + 1 < begin.size(); ++i) {
-        if (is_part(begin[i]) != parts) continue;
-        std::optional<size_t> best;
-        for (size_t u = begin[i]; u < begin[i + 1]; ++u) {
-          if (parts && result[static_cast<size_t>(outer[u])] == 0) continue;
-          if (!best || rank[u] > rank[*best]) best = u;
-        }
-        if (best) result[*best] = 1;
-      }
-    }
-    return result;
   }
 };
 
@@ -110,8 +96,67 @@ class Payments {
   double spent_ = 0;
 };
 
-std::vector<uint8_t> open_within(const AllUnits& units, const UnitBudget& budget, bool reserve_parts) {
-  const std::vector<uint8_t> reserved = units.reserved(reserve_parts);
+// The unit of each site that is opened before all others.
+class FirstUnits {
+ public:
+  explicit FirstUnits(const AllUnits& units) : units_(units) {
+    const Payments nothing_paid(units);
+    for (size_t u = 0; u < units.size(); ++u) extra_.push_back(nothing_paid.cost_of(u));
+    for (const bool parts : {true, false}) {  // a whole comes with the cheapest of its parts
+      for (size_t i = 0; i + 1 < units.begin.size(); ++i) {
+        if (units.has_parts(i) == parts) take_off_cheapest(i);
+      }
+    }
+  }
+  // What the cheapest units of all sites cost together.
+  double least() const { return least_; }
+  // The best of each site that leave enough for the cheapest of the other sites, so that a budget that least() does not pass
+  // is kept; where none leaves enough, the best. Sites of parts: none, or the best such part of the whole that was chosen.
+  std::vector<uint8_t> chosen(double budget, bool parts_too) const {
+    std::vector<uint8_t> result(units_.size(), 0);
+    double left = budget - least_;
+    for (const bool parts : {false, true}) {
+      if (parts && !parts_too) break;
+      for (size_t i = 0; i + 1 < units_.begin.size(); ++i) {
+        if (units_.has_parts(i) != parts) continue;
+        const std::optional<size_t> best = best_of(i, left, result);
+        if (!best) continue;
+        result[*best] = 1;
+        left -= extra_[*best];
+      }
+    }
+    return result;
+  }
+
+ private:
+  void take_off_cheapest(size_t site) {
+    std::map<int64_t, double> cheapest;  // of each whole; -1: of all
+    for (size_t u = units_.begin[site]; u < units_.begin[site + 1]; ++u) {
+      double& least = cheapest.try_emplace(units_.outer[u], extra_[u]).first->second;
+      least = std::min(least, extra_[u]);
+    }
+    for (size_t u = units_.begin[site]; u < units_.begin[site + 1]; ++u) extra_[u] -= cheapest[units_.outer[u]];
+    for (const auto& [whole, cost] : cheapest) (whole < 0 ? least_ : extra_[static_cast<size_t>(whole)]) += cost;
+  }
+  std::optional<size_t> best_of(size_t site, double left, const std::vector<uint8_t>& wholes) const {
+    std::optional<size_t> best;
+    const auto is_better = [&](size_t a, size_t b) {
+      const bool fits = extra_[a] <= left, other_fits = extra_[b] <= left;
+      return fits != other_fits ? fits : units_.rank[a] > units_.rank[b];
+    };
+    for (size_t u = units_.begin[site]; u < units_.begin[site + 1]; ++u) {
+      if (units_.is_part(u) && wholes[static_cast<size_t>(units_.outer[u])] == 0) continue;
+      if (!best || is_better(u, *best)) best = u;
+    }
+    return best;
+  }
+  const AllUnits& units_;
+  std::vector<double> extra_;  // of each unit: its cost beyond the cheapest of its site; a part's: of its whole
+  double least_ = 0;
+};
+
+// Units in the order in which they are opened.
+std::vector<size_t> order_of(const AllUnits& units, const std::vector<uint8_t>& reserved) {
   std::vector<size_t> order(units.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {  // equal ranks: wholes before their parts
@@ -119,17 +164,22 @@ std::vector<uint8_t> open_within(const AllUnits& units, const UnitBudget& budget
     if (units.rank_of(a) != units.rank_of(b)) return units.rank_of(a) > units.rank_of(b);
     return units.is_part(a) < units.is_part(b);
   });
+  return order;
+}
+
+std::vector<uint8_t> open_within(const AllUnits& units, const UnitBudget& budget, bool reserve_parts) {
   const double first = units.cost[0];
   const bool equal =
       std::all_of(units.cost.begin(), units.cost.end(), [&](double c) { return std::abs(c - first) < cost_tolerance; });
   Payments payments(units);
   const bool by_count = (equal && !payments.shares()) || budget.k;
   const auto least = static_cast<int64_t>(units.begin.size()) - 1;
-  int64_t count =
-      by_count ? std::max(least, budget.k.value_or(static_cast<int64_t>(std::llround(budget.share * budget.total / first)))) : 0;
+  int64_t count = budget.k.value_or(std::max<int64_t>(least, by_count ? std::llround(budget.share * budget.total / first) : 0));
   const double most = budget.share * budget.total * (1 + (payments.shares() ? shared_cost_tolerance : cost_tolerance));
+  const std::vector<uint8_t> reserved =
+      FirstUnits(units).chosen(by_count ? std::numeric_limits<double>::infinity() : most, reserve_parts);
   std::vector<uint8_t> open(units.size(), 0);
-  for (const size_t unit : order) {
+  for (const size_t unit : order_of(units, reserved)) {
     if (units.is_part(unit) && open[static_cast<size_t>(units.outer[unit])] == 0) continue;
     if (!by_count && budget.above && units.rank[unit] <= *budget.above && reserved[unit] == 0) continue;
     const bool fits = by_count ? count > 0 : payments.spent() + payments.cost_of(unit) <= most;
@@ -157,26 +207,14 @@ std::vector<torch::Tensor> choose_units(const std::vector<const GateSite*>& site
   return masks;
 }
 
-namespace {
-
-double least_cost(const GateSite& site) {
-  if (site.shared == nullptr) return site.gate->cost().min().item<double>();
-  std::vector<double> alone = site.shared->own;
-  for (size_t u = 0; u < alone.size(); ++u) {
-    for (const int64_t part : site.shared->parts_of[u]) alone[u] += site.shared->parts[static_cast<size_t>(part)];
-  }
-  return *std::min_element(alone.begin(), alone.end());
-}
-
-}  // namespace
-
 double least_cost_share(const std::vector<const GateSite*>& sites) {
-  double least = 0, total = 0;
+  std::vector<torch::Tensor> costs;
+  double total = 0;
   for (const GateSite* site : sites) {
-    least += least_cost(*site);
+    costs.push_back(site->gate->cost());
     total += site->gate->cost().sum().item<double>();
   }
-  return total > 0 ? least / total : 0;
+  return total > 0 ? FirstUnits(AllUnits(sites, /*ranking=*/costs, costs)).least() / total : 0;
 }
 
 }  // namespace l0gm

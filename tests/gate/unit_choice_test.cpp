@@ -51,6 +51,47 @@ TEST(UnitChoice, AlwaysOneUnitOfEachSite) {
   EXPECT_TRUE(at::equal(masks[1], flags({1, 0, 0, 0})));
 }
 
+// The best unit of a kind may be dearer than the cheapest: where that is all the budget pays for, it is not opened.
+TEST(UnitChoice, ABudgetThatIsNoLessThanTheLeastIsKept) {
+  const GateOptions options = by_target(0.5);
+  GateSite layers = site_of(options, reals({9, 1}), reals({4, 1}), {}, "layers"),
+           heads = site_of(options, reals({8, 7, 3, 2}), reals({3, 3, 2, 1}), {}, "heads");
+  heads.outer = &layers;
+  heads.outer_unit = at::tensor({0, 0, 1, 1}, torch::kInt64);
+  const std::vector<const GateSite*> sites = {&layers, &heads};
+  EXPECT_DOUBLE_EQ(least_cost_share(sites), 2.0 / 14);  // the second layer and its last head
+  double before = 0;
+  for (const double budget : {2.0, 3.0, 4.0, 5.0, 7.0, 9.0, 10.0, 14.0}) {
+    const auto open = choose_units(sites, {layers.gate->logits(), heads.gate->logits()},
+                                   {layers.gate->cost(), heads.gate->cost()}, {budget / 14, 14, {}});
+    const torch::Tensor paid = (open[0] * layers.gate->cost()).sum() + (open[1] * heads.gate->cost()).sum();
+    const auto cost = paid.item<double>();
+    EXPECT_LE(cost, budget) << open[0] << open[1];
+    EXPECT_TRUE(open[0].any().item<bool>() && open[1].any().item<bool>()) << budget;
+    EXPECT_GE(cost, before) << budget;
+    before = cost;
+    EXPECT_EQ(open[0][0].item<bool>(), budget >= 7) << "the best layer, with one of its heads";
+    if (budget < 7) {
+      EXPECT_EQ(open[1][2].item<bool>(), budget >= 3) << "the better head of the layer that is left";
+    }
+  }
+  EXPECT_EQ(before, 14);
+}
+
+TEST(UnitChoice, PartsOfSeveralKindsAreThoseOfOneWhole) {
+  const Layers toy(by_target(0.5), reals({2, 1}), reals({1, 2, 3, 4}));
+  GateSite neurons = site_of(toy.options, reals({5, 1, 1}), reals({4, 0.5, 3}), {}, "ffn");
+  neurons.outer = &toy.layers;
+  neurons.outer_unit = at::tensor({0, 0, 1}, torch::kInt64);
+  const std::vector<const GateSite*> sites = {&toy.layers, &toy.heads, &neurons};
+  EXPECT_DOUBLE_EQ(least_cost_share(sites), 3.5 / 17.5) << "all of the first layer";
+  const auto open = choose_units(sites, {reals({1, 2}), reals({1, 2, 3, 4}), reals({5, 1, 1})},
+                                 {toy.layers.gate->cost(), toy.heads.gate->cost(), neurons.gate->cost()}, {0.2, 17.5, {}});
+  EXPECT_TRUE(at::equal(open[0], flags({1, 0}))) << "the other one ranks higher, and its neuron is too dear";
+  EXPECT_TRUE(at::equal(open[1], flags({0, 1, 0, 0})));
+  EXPECT_TRUE(at::equal(open[2], flags({0, 1, 0})));
+}
+
 // What two units need together is paid with the first of them: the second one is then cheap.
 TEST(UnitChoice, WhatIsSharedIsPaidOnce) {
   auto shared = std::make_shared<SharedCosts>();
@@ -96,6 +137,59 @@ TEST(TargetSpeedup, WhatCannotBeMetIsRefusedWithTheFigureThatCan) {
   const GateOptions small = by_target(0.2);
   const std::string too_small = message_of<UserError>([&] { GateControl(small, toy.sites()); });
   EXPECT_NE(too_small.find("0.3000"), std::string::npos) << too_small;
+}
+
+// What a message advises, from where the figure stands.
+double advised(const std::string& message, const std::string& before) {
+  const size_t at = message.find(before);
+  return at == std::string::npos ? 0 : std::stod(message.substr(at + before.size()));
+}
+
+TEST(TargetSpeedup, TheFigureThatIsAdvisedIsAccepted) {
+  // 1.34483, 1.48611 (which is not 1.49), 1.64384, 1.0013991 (which is not 1.00), 2.4.
+  for (const double besides : {17.3, 11.4, 7.872, 5000.0, 2.0}) {
+    GateOptions options;
+    options.target_speedup = 100;
+    resolve_control(options, false);
+    Layers toy(options);
+    toy.layers.cost_besides = besides;
+    const std::string refusal = message_of<UserError>([&] { GateControl(options, toy.sites()); });
+    const double figure = advised(refusal, "the model is "), most = (besides + 10) / (besides + 3);
+    EXPECT_GT(figure, 1) << refusal;
+    EXPECT_LE(figure, most + 1e-9) << refusal;
+    EXPECT_GT(figure, most - 0.01) << refusal;
+    options.target_speedup = figure;
+    EXPECT_NO_THROW(GateControl(options, toy.sites()).harden(hardened)) << refusal;
+    options.target_speedup = most + 1e-4;
+    EXPECT_THROW(GateControl(options, toy.sites()), UserError) << most;
+  }
+}
+
+TEST(TargetSpeedup, TheShareThatIsAdvisedIsAcceptedHoweverSmall) {
+  for (const double dear : {2.0, 5.9, 3e5, 7.77e8}) {
+    GateOptions options = by_target(1e-12);
+    GateSite site = site_of(options, reals({1, 2}), reals({1, dear}));
+    site.cost_besides = 1;
+    const std::string refusal = message_of<UserError>([&] { GateControl(options, {&site}); });
+    const double figure = advised(refusal, "one unit of each kind is "), least = 1 / (1 + dear);
+    EXPECT_GE(figure, least * (1 - 1e-9)) << refusal;
+    EXPECT_LE(figure, least * 1.01) << refusal;
+    options.target_active = figure;
+    EXPECT_NO_THROW(GateControl(options, {&site})) << refusal;
+    options.target_active = least * 0.999;
+    EXPECT_THROW(GateControl(options, {&site}), UserError) << least;
+  }
+}
+
+TEST(TargetSpeedup, AModelWithNothingToCloseIsToldSo) {
+  GateOptions options;
+  options.target_speedup = 1.5;
+  resolve_control(options, false);
+  GateSite site = site_of(options, reals({1}));
+  site.cost_besides = 3;
+  const std::string refusal = message_of<UserError>([&] { GateControl(options, {&site}); });
+  EXPECT_NE(refusal.find("nothing to close"), std::string::npos) << refusal;
+  EXPECT_EQ(refusal.find("at most"), std::string::npos) << refusal;
 }
 
 TEST(TargetSpeedup, NeedsCostsOfTheWholeModel) {
