@@ -113,6 +113,10 @@ std::string parity(const Json& about, const std::string& rows) {
       "{:.1e} served in float32 (allowed {:.1e}; the trained model's own float32 error is {:.1e}).",
       count(p, "rows"), rows, p["float64"].get<double>(), p["float64_limit"].get<double>(), p["float32"].get<double>(),
       p["float32_limit"].get<double>(), p["trained_float32"].get<double>());
+  if (p.contains("float32_folded")) {
+    text += fmt::format(" Folded, the file would be {:.1e} away, so that it is written unfolded, which is slower to serve.",
+                        p["float32_folded"].get<double>());
+  }
   if (about.contains("rounding")) {
     text += fmt::format(" Rounding the weights to {} moves probabilities by at most {:.1e}, {:.1e} on average.",
                         about["weights"].get<std::string>(), about["rounding"]["largest_difference"].get<double>(),

@@ -87,6 +87,22 @@ class TensorReader {
   std::set<std::string> used_;
 };
 
+struct TreeShapes {
+  std::vector<int64_t> start, splits, leaves;
+};
+TreeShapes shapes_of(const TreeScores& trees) {
+  const int64_t count = trees.trees();
+  return {{trees.outputs}, {count, trees.depth, 2}, {count, int64_t{1} << trees.depth, trees.outputs}};
+}
+
+// How many numbers there are is checked with the schema; the same number in another shape means something else.
+void check_tree_shapes(const TreeScores& trees, TensorReader& tensors) {
+  const TreeShapes shapes = shapes_of(trees);
+  tensors.take("trees.start", DType::f32, shapes.start);
+  tensors.take("trees.splits", DType::i32, shapes.splits);
+  tensors.take("trees.leaves", DType::f32, shapes.leaves);
+}
+
 Schema read_schema(const json& stored, TensorReader& tensors) {
   std::vector<Statistic> arrays(json_checks::array(stored, "top level", "statistics").size());
   for (size_t s = 0; s < arrays.size(); ++s) {
@@ -103,6 +119,7 @@ Schema read_schema(const json& stored, TensorReader& tensors) {
   }
   Schema schema = Schema::from_json(stored, &arrays, &trees);
   refuse_unknown_keys(stored, schema.to_json(false), "schema");
+  if (!schema.trees.empty()) check_tree_shapes(schema.trees, tensors);
   return schema;
 }
 
@@ -211,14 +228,14 @@ void add_statistics(const Schema& schema, ContainerWriter& writer) {
 
 void add_trees(const TreeScores& trees, ContainerWriter& writer) {
   if (trees.empty()) return;
-  const int64_t count = trees.trees();
+  const TreeShapes shapes = shapes_of(trees);
   const auto add = [&]<class Number>(const char* name, DType type, const std::vector<int64_t>& shape,
                                      const std::vector<Number>& values) {
     writer.add(name, type, shape, values.data(), values.size() * sizeof(Number));
   };
-  add("trees.start", DType::f32, {trees.outputs}, trees.start);
-  add("trees.splits", DType::i32, {count, trees.depth, 2}, trees.splits);
-  add("trees.leaves", DType::f32, {count, int64_t{1} << trees.depth, trees.outputs}, trees.leaves);
+  add("trees.start", DType::f32, shapes.start, trees.start);
+  add("trees.splits", DType::i32, shapes.splits, trees.splits);
+  add("trees.leaves", DType::f32, shapes.leaves, trees.leaves);
 }
 
 void add_rounded(const std::string& name, const Matrix& matrix, DType type, const RoundedMatrix& rounded,

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "compact/candidate.h"
+#include "compact/card.h"
 #include "compact/fake_compaction.h"
 #include "compact/parity.h"
 #include "l0gm/error.h"
@@ -93,13 +94,34 @@ TEST_F(CompactDriver, AFoldedFileThatIsTooFarIsUnfolded) {
   compaction_.folded_form = true;
   compaction_.file_error = 2.17e-6;
   testing::internal::CaptureStderr();
-  EXPECT_NEAR(run().json["parity_float32"].get<double>(), 1e-7, 1e-12);
+  const nlohmann::json result = run().json;
   const std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_NEAR(result["parity_float32"].get<double>(), 1e-7, 1e-12);
+  EXPECT_NEAR(result["parity_float32_folded"].get<double>(), 2.17e-6, 1e-12);
   EXPECT_NE(warning.find("it is written unfolded"), std::string::npos) << warning;
   EXPECT_FALSE(compaction_.folded_form);
+  const nlohmann::json about = Container::read(out_).facts(2, {}).about;
+  const std::string on_card = card::parity(about, "rows");
+  EXPECT_NE(on_card.find("Folded, the file would be 2.2e-06 away, so that it is written unfolded"), std::string::npos) << on_card;
+}
+
+TEST_F(CompactDriver, AModelThatNoFormIsCloseToIsRefusedWithAWayOut) {
   compaction_.folded_form = true;
-  compaction_.file_error = compaction_.unfolded_error = 1e-5;
-  EXPECT_THROW(run(), std::runtime_error) << "neither form is close enough";
+  compaction_.file_error = 2.5e-5;
+  compaction_.unfolded_error = 1.5e-5;
+  compaction_.own_error = 1e-6;
+  testing::internal::CaptureStderr();
+  const std::string message = message_of<UserError>([&] { run(); });
+  testing::internal::GetCapturedStderr();
+  for (const char* words : {"a difference of 1.5e-05; allowed are 4e-06.",
+                            "the larger of 2e-06 and four times what the trained model itself loses in float32, 1e-06.",
+                            "This is the unfolded form; folded, the file was 2.5e-05 away.",
+                            "`l0gm predict` reads the run's folder", "train.weight_decay", "Nothing was written."}) {
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  }
+  EXPECT_TRUE(files().empty());
+  compaction_.file_error = 1.5e-5;  // it has no other form from the start
+  EXPECT_EQ(message_of<UserError>([&] { run(); }).find("unfolded"), std::string::npos);
 }
 
 TEST_F(CompactDriver, TheFileWrittenMustBeWhatWasJudged) {

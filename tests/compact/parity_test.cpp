@@ -41,6 +41,8 @@ TEST(Parity, TheLimitGrowsWithTheModelsOwnError) {
                                               {"float32_limit", 4e-4},
                                               {"trained_float32", 1e-4},
                                               {"rows", 17}}));
+  parity.folded_numerics = 5e-4;
+  EXPECT_EQ(parity.to_json()["float32_folded"], 5e-4);
 }
 
 TEST(Parity, ADifferenceBeyondTheLimitIsRefusedWithRowAndProbabilities) {

@@ -129,7 +129,8 @@ TEST(CompactFile, ForgedBatchEnsemblesAreRefused) {
   json without = file.manifest;
   without["net"].erase("ensemble");
   EXPECT_EQ(unless_refused(file.bytes_with(without), "tensor 'base' has the shape [1, 11], wanted [1, 14]"), "");
-  for (const std::string name : {"first.weights", "first.in", "first.out", "first.terms", "layer1.in", "layer1.out", "output.bias"}) {
+  for (const std::string name :
+       {"first.weights", "first.in", "first.out", "first.terms", "layer1.in", "layer1.out", "output.bias"}) {
     ForgedFile other = file;
     other.header[name]["shape"] = {other.header[name]["shape"][1], other.header[name]["shape"][0]};
     EXPECT_EQ(unless_refused(other.bytes(), "tensor '" + name + "' has the shape"), "");
@@ -145,6 +146,31 @@ TEST(CompactFile, ForgedBatchEnsemblesAreRefused) {
   json batch = plain.manifest;
   batch["net"]["ensemble"] = "batch";
   EXPECT_EQ(unless_refused(plain.bytes_with(batch), "tensor 'base' has the shape [1, 14], wanted [1, 11]"), "");
+}
+
+// Five trees of depth 2, 3 outputs.
+TEST(CompactFile, TreesOfAnotherShapeAreRefused) {
+  const ForgedFile file(bytes_of({.classes = 3, .trees = true}));
+  ASSERT_EQ(error_of(file.bytes()), "no error");
+  const std::vector<std::pair<std::string, std::vector<std::vector<int64_t>>>> shapes = {
+      {"trees.start", {{1, 3}, {3, 1}}},
+      {"trees.splits", {{20}, {5, 4}, {5, 2, 2, 1}, {2, 5, 2}, {10, 1, 2}}},
+      {"trees.leaves", {{60}, {5, 3, 4}, {20, 3}, {4, 5, 3}}}};
+  for (const auto& [name, others] : shapes) {
+    for (const std::vector<int64_t>& shape : others) {
+      ForgedFile other = file;
+      other.header[name]["shape"] = shape;
+      EXPECT_EQ(unless_refused(other.bytes(), "tensor '" + name + "' has the shape ["), "") << json(shape);
+    }
+    ForgedFile other = file;
+    other.header.erase(name);
+    EXPECT_EQ(unless_refused(other.bytes(), "tensor '" + name + "' is absent"), "");
+  }
+  // Numbers that are too few are refused with the schema.
+  ForgedFile fewer = file;
+  fewer.header["trees.splits"]["shape"] = {4, 2, 2};
+  fewer.tensors["trees.splits"].resize(4 * 2 * 2 * sizeof(int32_t));
+  EXPECT_EQ(unless_refused(fewer.bytes(), "which do not fit depth 2 and 3 outputs"), "");
 }
 
 TEST(CompactFile, SchemasThatAskForTooMuchAreRefused) {
@@ -219,7 +245,9 @@ TEST(CompactFile, ForgedTensorsAreRefused) {
   EXPECT_EQ(refused("tensor 'output' is of type I32, wanted F32", [](ForgedFile& f) { f.header["output"]["dtype"] = "I32"; }),
             "");
   EXPECT_EQ(refused("tensor 'output' has the shape [3, 6], wanted [6, 3]",
-                    [](ForgedFile& f) { f.header["output"]["shape"] = {3, 6}; }),
+                    [](ForgedFile& f) {
+                      f.header["output"]["shape"] = {3, 6};
+                    }),
             "");
   EXPECT_EQ(refused("nothing reads its tensor 'more'",
                     [](ForgedFile& f) {

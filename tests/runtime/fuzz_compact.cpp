@@ -2,6 +2,7 @@
 // UserError is a failure (a crash, another exception, a probability outside [0, 1]); run it under AddressSanitizer as well.
 //   fuzz_compact COUNT SEED FILE     COUNT cases made from FILE
 //   fuzz_compact --write FOLDER      the files of format version 1 that must stay readable, with their expected probabilities
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -165,12 +166,19 @@ void change_json(json& manifest, RandomStream& random) {
   }
 }
 
+// The tokenizer of a text model is JSON within the JSON, as a string.
+void change_tokenizer(json& manifest, RandomStream& random) {
+  json tokenizer = json::parse(manifest["tokenizer"].get<std::string>());
+  change_json(tokenizer, random);
+  manifest["tokenizer"] = tokenizer.dump();
+}
+
 void change_tensors(ForgedFile& file, RandomStream& random) {
   auto chosen = file.tensors.begin();
   std::advance(chosen, static_cast<std::ptrdiff_t>(random.below(file.tensors.size())));
   std::string& bytes = chosen->second;
   json shape = file.header[chosen->first]["shape"];
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0:
       for (size_t i = 0; i < 8 && !bytes.empty(); ++i) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
       break;
@@ -183,6 +191,10 @@ void change_tensors(ForgedFile& file, RandomStream& random) {
         shape[0] = shape[0].get<int64_t>() - 1;
         file.header[chosen->first]["shape"] = shape;
       }
+      break;
+    case 3:  // as many numbers in another shape
+      std::reverse(shape.begin(), shape.end());
+      file.header[chosen->first]["shape"] = shape;
       break;
     default:
       file.header[chosen->first]["dtype"] = random.below(2) == 0 ? "F32" : "I64";
@@ -210,7 +222,7 @@ std::string changed_bytes(std::string bytes, RandomStream& random) {
   return bytes;
 }
 
-// Half of the cases carry hashes that fit what was changed.
+// Half of the cases carry hashes that fit what was changed; of those of text models a quarter have another tokenizer.
 std::string forged(const std::string& bytes, const ForgedFile& original, RandomStream& random) {
   const bool repaired = random.below(2) == 0;
   const uint64_t kind = random.below(4);
@@ -220,6 +232,8 @@ std::string forged(const std::string& bytes, const ForgedFile& original, RandomS
   for (uint64_t i = 0; i < changes; ++i) {
     if (kind == 1) {
       change_tensors(file, random);
+    } else if (kind == 0 && file.manifest.contains("tokenizer")) {
+      change_tokenizer(file.manifest, random);
     } else {
       change_json(file.manifest, random);
     }
@@ -293,6 +307,7 @@ int main(int count, char** arguments) {
       write_reference_file(arguments[2], "version1_trees", {.classes = 3, .trees = true});
       write_reference_file(arguments[2], "version1_tree_statistics", {.classes = 3, .tree_statistics = true});
       write_reference_text(arguments[2], "version1_text", small_text(WeightType::float32));
+      write_reference_text(arguments[2], "version1_text_bfloat16", small_text(WeightType::bfloat16));
       write_reference_text(arguments[2], "version1_text_int8", small_text(WeightType::int8));
       write_reference_text(arguments[2], "version1_text_narrowed", small_narrowed_text());
       return 0;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,13 @@ class TextCompaction : public Compaction {
   std::vector<double> ask(Model& model) const;
   Predictions serve(const std::filesystem::path& file, const TextRows& texts) const;
   bool predicts(Split split);
+  nlohmann::json with_time(nlohmann::json facts) const;
   TextRun run_;  // as it was trained, in float32
   CheckedTexts texts_;
   std::vector<double> exact_;        // what the model says of them as it was trained, in float64
   std::shared_ptr<Model> narrowed_;  // the same model, closed units gone
+  // Of a model whose structure is gated. Card and result tell it, the file does not: its bytes depend on the run alone.
+  std::optional<double> timed_speedup_;
   Checked checked_;
   std::map<Split, Predictions> found_;  // what the last file said
   std::string found_in_;                // SHA-256 of its tensors

@@ -1,6 +1,7 @@
 #include "compact/text/text_compaction.h"
 
 #include <ATen/Functions.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/safetensors.h"
@@ -112,12 +113,24 @@ TEST(TextCompaction, StructureIsTakenOut) {
   }
 }
 
-TEST(TextCompaction, TheCardSaysWhichSpeedWasReached) {
+TEST(TextCompaction, TheCardTellsTheSpeedByPricesAndByAClock) {
   const TrainedTinyText trained({"encoder.depth=3", "gate.target_speedup=1.5", "gate.cost=flops"});
   const nlohmann::json result = compact_and_compare(trained, {}, true);
   EXPECT_GE(result["structure"]["speedup"].get<double>(), 1.5);
   const std::string card = read_file(result["card"].get<std::string>());
-  EXPECT_NE(card.find("asked to be 1.5 times as fast"), std::string::npos) << card;
+  EXPECT_GT(result["structure"]["speedup_timed"].get<double>(), 0);
+  for (const std::string& words :
+       {std::string("asked to be 1.5 times as fast;"), std::string("by gate.cost = flops"),
+        fmt::format("{:.2f} times as timed here", result["structure"]["speedup_timed"].get<double>())}) {
+    EXPECT_NE(card.find(words), std::string::npos) << words << "\n" << card;
+  }
+  // A clock says something else each time: the file says nothing of it.
+  const nlohmann::json about = read_text_model(trained.file).header.about;
+  EXPECT_TRUE(about["structure"].contains("speedup"));
+  EXPECT_FALSE(about["structure"].contains("speedup_timed"));
+  const std::string bytes = read_file(trained.file);
+  trained.compact();
+  EXPECT_EQ(read_file(trained.file), bytes);
 }
 
 TEST(TextCompaction, Bfloat16HalvesTheFileAndSaysWhatItCosts) {
