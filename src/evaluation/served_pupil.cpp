@@ -1,4 +1,4 @@
-#include "cli/served_pupil.h"
+#include "evaluation/served_pupil.h"
 
 #include <fmt/format.h>
 
