@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/served_pupil.h"
 #include "evaluation/describe.h"
 #include "evaluation/evaluate.h"
+#include "evaluation/served_pupil.h"
 #include "l0gm/error.h"
 #include "report/tensorboard.h"
 #include "run/run_folder.h"
@@ -71,9 +71,10 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// The command that continues this run: with every argument that counts, or it would be another configuration.
-std::string continuation(const TrainArguments& arguments) {
-  std::string text = fmt::format("l0gm train {} --out {} --resume", quoted(arguments.config), quoted(arguments.out));
+// The command that makes this run, or continues it: with every argument that counts, or it would be another configuration.
+std::string command_of(const TrainArguments& arguments, bool resume) {
+  std::string text =
+      fmt::format("l0gm train {} --out {}{}", quoted(arguments.config), quoted(arguments.out), resume ? " --resume" : "");
   for (const std::string& assignment : arguments.assignments) text += " --set " + quoted(assignment);
   if (arguments.seed >= 0) text += fmt::format(" --seed {}", arguments.seed);
   if (arguments.machine.device != "cpu") text += " --device " + quoted(arguments.machine.device);
@@ -81,6 +82,14 @@ std::string continuation(const TrainArguments& arguments) {
   if (arguments.machine.deterministic) text += " --deterministic";
   if (arguments.tensorboard) text += " --tensorboard";
   return text;
+}
+
+// Settings are tried out before there is a run, and what was tried is not kept. `out`: of the run, or of its pupil.
+std::string stopped_message(const TrainArguments& arguments, const std::filesystem::path& out) {
+  const auto begun = [](const std::filesystem::path& run) { return RunFolder::is_run(run) && RunFolder::open(run).started(); };
+  const std::string command = command_of(arguments, begun(arguments.out));
+  if (begun(out)) return "stopped; everything up to here is saved. To end the run here add --finish; go on with: " + command;
+  return fmt::format("stopped before {} was begun: nothing of it is kept yet. Start again with: {}", out.string(), command);
 }
 
 std::optional<Config> pupil_config(const Config& config, const TrainArguments& arguments, std::vector<std::string> assignments) {
@@ -113,9 +122,7 @@ void run_train(const TrainArguments& arguments, const Common& common) {
       throw;
     }
     if (finished) return evaluate_run(modalities(), out, Split::valid, machine);
-    throw Stopped("stopped; everything up to here is saved. To end the run here add --finish; go on with: " +
-                      continuation(arguments),
-                  stop_signal);
+    throw Stopped(stopped_message(arguments, out), stop_signal);
   };
   const Evaluation result = train_one(config, arguments.out, arguments.finish);
   nlohmann::json json = result.to_json();

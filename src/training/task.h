@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,11 +31,14 @@ class Task {
     return predict(model, state, split);
   }
   // Where units are measured: a set of as many that is better than the open ones (1), found without this model; nothing if none
-  // is known. The same arguments give the same set.
-  virtual std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& /*open*/) { return std::nullopt; }
+  // is known. The same arguments give the same set; where `stop` is raised it ends soon, and what it found does not count.
+  virtual std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& /*open*/,
+                                                           const std::atomic<bool>& /*stop*/) {
+    return std::nullopt;
+  }
   // Asked once, when the weights are final and before the run's own predictions: what is settled on validation rows, and kept in
-  // the folder.
-  virtual void complete(Model&, const GateState&, const RunFolder&) {}
+  // the folder. False: it ended early because `stop` was raised, and has to be asked again.
+  virtual bool complete(Model&, const GateState&, const RunFolder&, const std::atomic<bool>& /*stop*/) { return true; }
   virtual int64_t class_count() const = 0;
   // Whether batches of one size differ in their numbers alone, so that a step on a GPU can be captured once and replayed.
   virtual bool has_fixed_shapes() const { return false; }

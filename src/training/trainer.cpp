@@ -202,7 +202,7 @@ bool Trainer::run(const std::vector<Observer*>& observers, const std::atomic<boo
     const GateState state = gate_state(state_.step);
     if (!enter_phase(state, stop)) return false;
     if (pruning_.before_step(state_.step)) average_.reset();
-    if (control_.wants_look(state)) look_at_units(state);
+    if (control_.wants_look(state) && !look_at_units(state, stop)) return false;
     const int64_t epoch = state_.step / per_epoch;
     step(state, epoch, state_.step % per_epoch);
     const int64_t done = state_.step + 1;

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "l0gm/gate_control.h"
 #include "gate/step_numbers.h"
+#include "l0gm/gate_control.h"
 #include "run/run_folder.h"
 #include "training/adamw.h"
 #include "training/average.h"
@@ -86,7 +86,8 @@ class Trainer {
   // On validation rows, after so many steps from there, or fewer where `stop` is raised. The model is left as it is then, all
   // else as it was.
   double loss_after(int64_t steps, const TensorMap& start, const std::atomic<bool>& stop);
-  void look_at_units(const GateState& state);  // closes units by what they are worth on validation rows
+  // Closes units by what they are worth on validation rows. False when `stop` was raised: nothing is closed, the state saved.
+  bool look_at_units(const GateState& state, const std::atomic<bool>& stop);
   void step(const GateState& state, int64_t epoch, int64_t index);
   // Of one part of a step's examples; the loss of the task and all of it, as that share of the step's.
   std::pair<torch::Tensor, torch::Tensor> add_gradients(const GateState& state, const Batch& batch, double share);

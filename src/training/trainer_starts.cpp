@@ -30,12 +30,22 @@ double Trainer::loss_that_counts(const Predictions& predictions) const {
   return weighted_nll(task_, cross_fitted(predictions, config_.train.calibrator));
 }
 
-void Trainer::look_at_units(const GateState& state) {
+bool Trainer::look_at_units(const GateState& state, const std::atomic<bool>& stop) {
   const int64_t rows = std::clamp(measured_work / control_.measurements(), fewest_measured_rows, most_measured_rows);
+  const TensorMap memory = cloned(control_.memory()), gates = cloned(model_->gates());
   if (config_.train.ema <= 0) average_.reset();
-  const AveragedWeights::InUse averaged(average_);
-  control_.look([&] { return weighted_losses(task_, task_.predict_sample(*model_, state, Split::valid, rows)); },
-                [&](const std::vector<uint8_t>& open) { return task_.better_units(open); });
+  {
+    const AveragedWeights::InUse averaged(average_);
+    control_.look([&] { return weighted_losses(task_, task_.predict_sample(*model_, state, Split::valid, rows)); },
+                  [&](const std::vector<uint8_t>& open) { return task_.better_units(open, stop); });
+  }
+  if (!stop) return true;
+  // Who stops meanwhile gets no whole answer: the look is taken back, and the run goes on with it.
+  control_.restore(memory);
+  copy_into(gates, model_->gates(), "gates");
+  if (losses_.begun()) collect_losses();
+  save();
+  return false;
 }
 
 // In a long run the weights may have overfitted before the gates are fixed, and what follows would start from there. Earlier ones

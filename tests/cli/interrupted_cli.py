@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Kills, Ctrl-C and resumption: interrupted_cli.py PROGRAM [TestClass …]. Standard library only."""
+import json
 import os
 import random
 import signal
@@ -88,6 +89,41 @@ class Interrupted(CliCase):
                 _, error = again.communicate()
                 self.assertIsNone(refused, error.decode())
                 self.refused("eval", self.path(run), says=["has not finished training", "--resume", "--finish"])
+
+    def test_control_c_and_finish(self):
+        long = ("--set", "train.epochs=3000")
+        process = self.begin("run", *long)
+        self.wait_for("run", "metrics.jsonl", process=process)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 130, error)
+        self.assertIn("--finish", error.decode())
+        self.refused("train", self.config, "--out", self.path("run"), *self.LONG, *long, "--finish", says=["--resume"])
+        self.refused("eval", self.path("run"), says=["has not finished training"])
+        self.train("run", *self.LONG, *long, "--resume", "--finish")
+        summary = json.loads(self.read("run", "summary.json"))
+        self.assertTrue(summary["stopped_early"])
+        self.assertLess(summary["steps"], summary["planned_steps"])
+        self.assertLessEqual(summary["best_step"], summary["steps"])
+        result = json.loads(self.run_program("--json", "eval", self.path("run"))[0])
+        self.assertGreater(result["rows"], 0)
+        self.assertTrue(os.path.exists(self.path("run", "predictions", "test.csv")))
+
+    def test_control_c_while_settings_are_tried(self):
+        config = self.write("board.toml", "[data]\nsource = 'varied-graph'\nsplit.seed = 4\n[model]\nhidden = 16\n[train]\nepochs = 800\n")
+        process = self.start("train", config, "--out", self.path("run"), "--threads", "1")
+        for line in process.stderr:  # the first of six
+            if b"tried the settings" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=300)
+        self.assertEqual((process.returncode, out), (130, b""), error)
+        said = error.decode()
+        self.assertIn("nothing of it is kept yet", said)
+        self.assertIn(f"Start again with: l0gm train {config} --out {self.path('run')} --threads 1", said)
+        for untrue in ("is saved", "--finish", "--resume"):
+            self.assertNotIn(untrue, said)
+        self.assertFalse(os.path.exists(self.path("run")))
 
     def test_a_folder_in_use(self):
         process = self.begin("run", "--set", "train.epochs=3000")

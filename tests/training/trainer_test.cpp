@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "data/table/fit.h"
 #include "data/table/source.h"
@@ -37,6 +38,14 @@ class BreakingTask : public TableTask {
     if (split == Split::valid) told.push_back(found);
     return found;
   }
+  std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& open, const std::atomic<bool>&) override {
+    ++asked;
+    if (!stops_when_asked) return std::nullopt;
+    *stop = true;
+    return std::vector<uint8_t>(open.rbegin(), open.rend());
+  }
+  int asked = 0;  // for better units
+  bool stops_when_asked = false;
   std::vector<Predictions> told;  // of validation rows, each time that they were asked for
   int64_t good_steps = std::numeric_limits<int64_t>::max();
   double factor = 1;
@@ -276,6 +285,28 @@ TEST_F(Trainers, AStopWhileTwoStartsAreTriedChangesNothing) {
   ASSERT_TRUE(run(parts));
   EXPECT_EQ(state_.best_step, best);
   EXPECT_EQ(read_file(parts.best()), read_file(whole.best()));
+}
+
+// What a search that was stopped found has no say: the whole look is taken back, and made when the run goes on.
+TEST_F(Trainers, AStopWhileUnitsAreMeasuredChangesNothing) {
+  const std::vector<std::string> columns = {"gate.unit=group", "gate.k=9"};
+  prepare(columns);
+  const RunFolder whole = RunFolder::create(folder_.path() / "whole", "table");
+  ASSERT_TRUE(run(whole));
+  ASSERT_EQ(task_->asked, 1);
+  prepare(columns);
+  const RunFolder parts = RunFolder::create(folder_.path() / "parts", "table");
+  task_->stop = &watcher_.stop;
+  task_->stops_when_asked = true;
+  ASSERT_FALSE(run(parts));
+  EXPECT_EQ(task_->asked, 1);
+  EXPECT_EQ(state_.step, watcher_.steps.back());
+  watcher_.stop = false;
+  task_->stops_when_asked = false;
+  ASSERT_TRUE(run(parts));
+  EXPECT_EQ(task_->asked, 2);
+  EXPECT_EQ(read_file(parts.best()), read_file(whole.best()));
+  EXPECT_EQ(read_file(parts.state()), read_file(whole.state()));
 }
 
 }  // namespace

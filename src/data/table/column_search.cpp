@@ -51,10 +51,10 @@ TreeRows some_rows(const TreeRows& rows, const std::vector<int64_t>& chosen) {
 int64_t count(const ColumnMask& columns) { return std::count(columns.begin(), columns.end(), 1); }
 
 // The loss of rows outside with as many trees as lower it.
-double least_loss(Boosting& boosting, const std::vector<uint32_t>& outside) {
+double least_loss(Boosting& boosting, const std::vector<uint32_t>& outside, const TreeGrower& grower) {
   double least = boosting.loss(outside);
   int64_t since = 0;
-  while (boosting.trees() < most_small_trees && since < rounds_without_gain) {
+  while (!grower.ends_early() && boosting.trees() < most_small_trees && since < rounds_without_gain) {
     for (int64_t i = 0; i < trees_at_once; ++i) {
       if (!boosting.add_tree()) return std::min(least, boosting.loss(outside));
     }
@@ -75,7 +75,7 @@ std::vector<double> ColumnSearch::gains_of_columns(size_t columns) const {
   std::vector<double> gains(columns, 0);
   if (inputs.empty()) return gains;
   Boosting over_all(rows_, fitted_[0], small_trees(), 0, inputs);
-  least_loss(over_all, judged_[0]);
+  least_loss(over_all, judged_[0], grower_);
   for (size_t column = 0; column < columns; ++column) {
     ColumnMask alone(columns, 0);
     alone[column] = 1;
@@ -130,7 +130,7 @@ void ColumnSearch::plan(const ColumnMask& start) {
 std::vector<double> ColumnSearch::losses(const std::vector<ColumnMask>& sets) {
   std::vector<double> found(sets.size(), 0.0);
   parallel_for(std::ssize(sets), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end) && !grower_.ends_early(); ++i) {
       if (const auto known = known_.find(sets[i]); known != known_.end()) {
         found[i] = known->second;
         continue;
@@ -138,7 +138,7 @@ std::vector<double> ColumnSearch::losses(const std::vector<ColumnMask>& sets) {
       const std::vector<uint32_t> inputs = grower_.inputs_of(sets[i]);
       for (uint32_t fold = 0; fold < folds; ++fold) {
         Boosting boosting(rows_, fitted_[fold], small_trees(), 0, inputs);
-        found[i] += (inputs.empty() ? boosting.loss(judged_[fold]) : least_loss(boosting, judged_[fold])) / folds;
+        found[i] += (inputs.empty() ? boosting.loss(judged_[fold]) : least_loss(boosting, judged_[fold], grower_)) / folds;
       }
     }
   });
@@ -245,6 +245,7 @@ std::optional<ColumnMask> better_columns(const TreeGrower& grower, const ColumnM
   const ColumnMask found = ColumnSearch(grower, size).improved(open);
   if (found == open) return std::nullopt;
   const std::vector<double> now = grower.valid_losses(open), then = grower.valid_losses(found);
+  if (grower.ends_early()) return std::nullopt;
   const auto rows = static_cast<double>(now.size());
   const std::vector<float> weights = grower.valid_weights();
   double sum = 0, squares = 0;

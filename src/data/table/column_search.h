@@ -42,7 +42,7 @@ class ColumnSearch {
 };
 
 // A set of as many columns as are open that trees prefer, by training rows and then by validation rows, for more than half a
-// standard error; nothing if none is.
+// standard error; nothing if none is, or if the grower ends early.
 std::optional<ColumnMask> better_columns(const TreeGrower& grower, const ColumnMask& open);
 
 }  // namespace l0gm

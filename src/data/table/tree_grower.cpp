@@ -245,7 +245,7 @@ TreeGrower::Best TreeGrower::grow_best(Boosting& boosting, int64_t most) const {
   const double without = boosting.loss(outside);
   double least = without;
   Best best;
-  while (boosting.trees() < most && boosting.trees() - best.trees < patience && boosting.add_tree()) {
+  while (!ends_early() && boosting.trees() < most && boosting.trees() - best.trees < patience && boosting.add_tree()) {
     const double loss = boosting.loss(outside);
     if (loss >= least) continue;
     least = loss;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -37,6 +38,11 @@ class TreeGrower {
   // out of fold; without it trees read none.
   TreeGrower(const Schema& schema, const TextTable& texts, const std::vector<int64_t>& train, const std::vector<int64_t>& valid,
              const std::vector<double>& weights = {}, const EncodedTable* with_statistics = nullptr);
+
+  // Whoever raises the flag wants no result any more: what grows then ends within a tree or two, and its result does not count.
+  // The flag must outlive this.
+  void end_early_when(const std::atomic<bool>& stop) { stop_ = &stop; }
+  bool ends_early() const { return stop_ != nullptr && *stop_; }
 
   // Whether enough trees over so many columns can be grown in bounded time.
   static bool end_in_time(int64_t rows, int64_t columns, int64_t outputs);
@@ -78,6 +84,7 @@ class TreeGrower {
   int64_t training_rows_ = 0;
   std::vector<int64_t> valid_;
   bool can_grow_ = false;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace l0gm

@@ -71,8 +71,9 @@ Predictions TableTask::predict_sample(Model& model, const GateState& state, Spli
   return predict_table(model, state, found->second, schema_);
 }
 
-std::optional<std::vector<uint8_t>> TableTask::better_units(const std::vector<uint8_t>& open) {
+std::optional<std::vector<uint8_t>> TableTask::better_units(const std::vector<uint8_t>& open, const std::atomic<bool>& stop) {
   if (!trees_.refit_columns || open.size() != schema_.columns.size()) return std::nullopt;
+  trees_.grower->end_early_when(stop);
   const std::optional<ColumnMask> found = better_columns(*trees_.grower, open);
   if (!found) return std::nullopt;
   std::vector<std::string> closed, opened;
@@ -115,8 +116,9 @@ std::vector<TreeChoice> TableTask::tree_choices(Model& model, const GateState& s
   return choices;
 }
 
-void TableTask::complete(Model& model, const GateState& state, const RunFolder& folder) {
-  if (!trees_.beside) return;
+bool TableTask::complete(Model& model, const GateState& state, const RunFolder& folder, const std::atomic<bool>& stop) {
+  if (!trees_.beside) return true;
+  trees_.grower->end_early_when(stop);
   const Predictions net = predict(model, state, Split::valid);
   std::vector<double> weights;
   for (const int64_t row : net.rows) {
@@ -127,6 +129,7 @@ void TableTask::complete(Model& model, const GateState& state, const RunFolder& 
   Mixture found;
   for (const TreeChoice& choice : tree_choices(model, state)) {
     std::optional<TreeGrowth> growth = trees_.grower->grow(choice);
+    if (stop) return false;
     if (!growth) continue;
     any = true;
     std::vector<double> said = probabilities_of(*growth, net.rows);
@@ -139,7 +142,7 @@ void TableTask::complete(Model& model, const GateState& state, const RunFolder& 
   if (!best) {
     log_info(any ? "no trees beside the net: validation rows gain nothing by them"
                  : "no trees beside the net: they tell next to nothing of the label, or would take minutes to grow");
-    return;
+    return true;
   }
   TreeScores& trees = best->grown.trees;
   trees.share = tree_share_ = found.share;
@@ -149,28 +152,33 @@ void TableTask::complete(Model& model, const GateState& state, const RunFolder& 
       "{} trees over {} columns and {} statistics beside the net: {:.0f} % of the probabilities, as validation rows say",
       trees.trees(), std::ssize(trees.inputs) - statistics, statistics, 100 * tree_share_));
   folder.write_json(folder.trees(), grown_to_json(best->grown));
+  return true;
 }
 
-Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const Schema& schema) {
+Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const Schema& schema, bool with_trees) {
   c10::InferenceMode inference;
   model.eval();
   Predictions result;
   result.classes = schema.classes;
   result.probabilities.reserve(static_cast<size_t>(rows.rows()) * schema.classes.size());
+  const bool mixes = with_trees && !schema.trees.empty();
+  std::vector<double> of_trees;
   for (int64_t begin = 0; begin < rows.rows(); begin += evaluation_block) {
     const auto batch = rows.range(begin, std::min(rows.rows(), begin + evaluation_block));
     GatePass pass = GatePass::evaluation(state, batch->example_ids);
     // In float64 from the logits on: probabilities sum to 1 as a file of them is read back, and figures are those of the file.
-    torch::Tensor p = mean_probabilities(model.forward(*batch, pass).to(torch::kCPU, torch::kFloat64)).contiguous();
-    if (!schema.trees.empty()) {
-      p = at::lerp(p, tree_probabilities(batch->slopes, schema.trees), schema.trees.share);
-    }
+    const torch::Tensor p = mean_probabilities(model.forward(*batch, pass).to(torch::kCPU, torch::kFloat64)).contiguous();
     const torch::Tensor targets = batch->targets.cpu(), ids = batch->example_ids.cpu().contiguous();
     result.probabilities.insert(result.probabilities.end(), p.data_ptr<double>(), p.data_ptr<double>() + p.numel());
+    if (mixes) {
+      const torch::Tensor said = tree_probabilities(batch->slopes, schema.trees).contiguous();
+      of_trees.insert(of_trees.end(), said.data_ptr<double>(), said.data_ptr<double>() + said.numel());
+    }
     result.rows.insert(result.rows.end(), ids.data_ptr<int64_t>(), ids.data_ptr<int64_t>() + ids.numel());
     const torch::Tensor labels = targets.to(torch::kInt32).contiguous();
     result.labels.insert(result.labels.end(), labels.data_ptr<int32_t>(), labels.data_ptr<int32_t>() + labels.numel());
   }
+  if (mixes) mix_in(of_trees, schema.trees.share, result.probabilities);
   return result;
 }
 

@@ -29,8 +29,8 @@ class TableTask : public Task {
   Predictions predict(Model& model, const GateState& state, Split split) override;
   Predictions predict_sample(Model& model, const GateState& state, Split split, int64_t examples) override;
   bool has_fixed_shapes() const override { return true; }
-  std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& open) override;
-  void complete(Model& model, const GateState& state, const RunFolder& folder) override;
+  std::optional<std::vector<uint8_t>> better_units(const std::vector<uint8_t>& open, const std::atomic<bool>& stop) override;
+  bool complete(Model& model, const GateState& state, const RunFolder& folder, const std::atomic<bool>& stop) override;
   int64_t class_count() const override { return static_cast<int64_t>(schema_.classes.size()); }
   const TableTensors& split(Split name) const { return splits_.at(name); }
 
@@ -50,7 +50,9 @@ class TableTask : public Task {
   torch::Tensor order_;
 };
 
-// Predictions over all rows, in blocks, with the trees of the schema; the model is in evaluation mode afterwards.
-Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const Schema& schema);
+// Predictions over all rows, in blocks, with the trees of the schema unless these are to be left out; the model is in
+// evaluation mode afterwards.
+Predictions predict_table(Model& model, const GateState& state, const TableTensors& rows, const Schema& schema,
+                          bool with_trees = true);
 
 }  // namespace l0gm

@@ -40,6 +40,18 @@ TEST(ColumnSearch, FindsThePairThatTellsOnlyTogether) {
   EXPECT_FALSE(better_columns(grower, {1, 1, 1, 1, 1, 1, 1}));  // nothing to choose
 }
 
+TEST(ColumnSearch, FindsNothingOnceItIsToEndEarly) {
+  const MadeTable made;
+  TreeGrower grower(made.schema, made.table, made.train, made.valid);
+  std::atomic<bool> stop{true};
+  grower.end_early_when(stop);
+  EXPECT_FALSE(better_columns(grower, {1, 1, 0, 0, 0, 0, 0}));
+  EXPECT_FALSE(grower.grow());
+  stop = false;
+  EXPECT_TRUE(better_columns(grower, {1, 1, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(grower.grow());
+}
+
 TEST(ColumnSearch, WhatTreesSeeOnlyRoughlyStaysAsItIs) {
   const MadeTable made;
   const TreeGrower grower(made.schema, made.table, made.train, made.valid);

@@ -235,6 +235,8 @@ TEST(TreeGrower, TheJsonIsReadBack) {
   damaged([](auto& trees) { trees["splits"][1] = 5000; });
   damaged([](auto& trees) { trees["splits"].erase(0); });
   damaged([](auto& trees) { trees["leaves"].erase(0); });
+  damaged([](auto& trees) { trees["leaves"] = nlohmann::json::array({trees["leaves"]}); });  // as many numbers in another shape
+  damaged([](auto& trees) { trees["splits"] = nlohmann::json::array({trees["splits"]}); });
   damaged([](auto& trees) { trees["leaves"][0] = 1e35; });
   damaged([](auto& trees) { trees["start"] = nlohmann::json::array(); });
   damaged([](auto& trees) { trees["inputs"] = nlohmann::json::array(); });

@@ -49,6 +49,25 @@ TEST(TreesBeside, AFileThatWasChangedIsRefused) {
   EXPECT_THROW(TableRun(trained.path, one_thread()), UserError);
 }
 
+// The last step is done, and trees are to be grown: who stops now goes on from there.
+TEST(TreesBeside, AStopBeforeTheyAreGrownChangesNothing) {
+  const WithTrees whole;
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "run";
+  const Config config = tiny_config({"gate.unit=none", "data.source=messy-table", "data.rows=2000", "table.trees=on"});
+  Watcher watcher;
+  watcher.stop_at = nlohmann::json::parse(read_file(whole.path / "summary.json"))["steps"];
+  EXPECT_FALSE(train(config, path, watcher));
+  EXPECT_EQ(watcher.steps.back(), watcher.stop_at);
+  EXPECT_FALSE(std::filesystem::exists(path / "trees.json"));
+  EXPECT_FALSE(std::filesystem::exists(path / "summary.json"));
+  Watcher again;
+  EXPECT_TRUE(train(config, path, again, true));
+  EXPECT_TRUE(again.steps.empty());
+  EXPECT_EQ(differences(result_of(whole.path), result_of(path)), std::vector<std::string>{});
+  EXPECT_EQ(read_file(path / "trees.json"), read_file(whole.path / "trees.json"));
+}
+
 TEST(TreesBeside, WeightsOfClassesAreRefused) {
   const TemporaryFolder folder;
   EXPECT_THROW(train(tiny_config({"gate.unit=none", "table.trees=on", "train.class_weights=balanced"}), folder.path() / "run"),
