@@ -194,8 +194,16 @@ const ReadBy* OptionList::unmet(const Option& option, std::string_view modality)
     }
     return false;
   };
+  const auto one_holds = [&](std::string_view conditions) {
+    constexpr std::string_view between = " or ";
+    for (size_t at = conditions.find(between); at != std::string_view::npos; at = conditions.find(between)) {
+      if (holds(conditions.substr(0, at))) return true;
+      conditions.remove_prefix(at + between.size());
+    }
+    return holds(conditions);
+  };
   for (const ReadBy& condition : option.read_by) {
-    if (!holds(condition.condition)) return &condition;
+    if (!one_holds(condition.condition)) return &condition;
   }
   return nullptr;
 }

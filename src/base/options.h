@@ -22,8 +22,8 @@ using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::str
 std::string to_toml(const OptionValue& value);
 std::string kind_of(const OptionValue& value);  // "a whole number", "text", …: for messages
 
-// When an option has any effect: "graph.sampler = neighbour", "model.name = gcn | sage", "distill.from is set"; "modality =
-// graph" for the kind of data. An option that is set where nothing reads it is warned of, or refused.
+// When an option has any effect: "graph.sampler = neighbour", "model.name = gcn | sage", "prune.share is set", "modality = graph"
+// (the kind of data), or two of these joined by " or ". An option that is set where nothing reads it is warned of, or refused.
 struct ReadBy {
   std::string condition;
   bool refused = false;

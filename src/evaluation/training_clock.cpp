@@ -34,6 +34,8 @@ nlohmann::json measure_training(const Modality& modality, Config config, const s
                                 const SpeedOptions& options) {
   config.train.epochs = options.warmup + options.epochs;
   std::erase(config.left_open, "train.epochs");  // what the data would set it to does not count
+  // Its memory would count beside that of the model that is measured.
+  if (may_be_set(modality, config, "distill.dense")) config.distill.dense = DenseTeacher::off;
   config.train.evaluate_every = config.train.checkpoint_every = static_cast<double>(config.train.epochs);
   TrainingClock clock(machine.device, options.warmup, options.epochs);
   const std::atomic<bool> never = false;

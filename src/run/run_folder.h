@@ -26,6 +26,7 @@ namespace l0gm {
 //   summary.json, environment.json
 //   trees.json         boosted trees beside the net, and their share; tables only, where validation rows gain by them
 //   trials.json        settings that were tried before training, where any were
+//   teacher.csv        what a dense model that was trained first and not kept said of the training rows (distill.dense)
 //   tensorboard/       with --tensorboard: event files
 //   pupil/             with serve.pupil: the run of the small model that learned from this one
 //   served.l0gm, .md   and that model's compact file with its card
@@ -60,6 +61,7 @@ class RunFolder {
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path trees() const { return path_ / "trees.json"; }
   std::filesystem::path trials() const { return path_ / "trials.json"; }
+  std::filesystem::path teacher() const { return path_ / "teacher.csv"; }
   std::filesystem::path environment() const { return path_ / "environment.json"; }
 
   // Held while a process trains; a UserError when another one does.

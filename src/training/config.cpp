@@ -39,13 +39,6 @@ void apply_defaults(const Modality& modality, OptionList& options, const Config&
   modality.resolve(options, config);
 }
 
-void check_model_name(const Modality& modality, const std::string& name) {
-  const std::vector<std::string> names = modality.models();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  throw UserError(fmt::format("model.name is '{}', and data.source is a {}: take one of {}.{}", name, modality.name(),
-                              join(names, ", "), did_you_mean(name, names)));
-}
-
 // Options that differ from their defaults and that nothing reads, with the condition that does not hold.
 std::vector<std::pair<std::string, ReadBy>> unread(const Modality& modality, Config& config) {
   std::vector<std::pair<std::string, ReadBy>> found;
@@ -68,6 +61,8 @@ void set_what_was_before(const Modality& modality, OptionList& options, const Co
   if (!options.named("train.lr_restart")) options.set("train.lr_restart=false");
   if (!options.named("table.trees")) options.set("table.trees=off");
   if (!options.named("table.refit_columns")) options.set("table.refit_columns=false");
+  const Option& teacher = options.find("distill.dense");
+  if (options.unmet(teacher, modality.name()) == nullptr && !teacher.named) options.set("distill.dense=off");
 }
 
 constexpr std::string_view modality_condition = "modality = ";
@@ -84,6 +79,18 @@ std::string needed_for(const ReadBy& condition) {
 }
 
 }  // namespace
+
+void check_model_name(const Modality& modality, const std::string& name) {
+  const std::vector<std::string> names = modality.models();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw UserError(fmt::format("model.name is '{}', and data.source is a {}: take one of {}.{}", name, modality.name(),
+                              join(names, ", "), did_you_mean(name, names)));
+}
+
+bool may_be_set(const Modality& modality, Config config, const std::string& key) {
+  OptionList options = OptionList::of(config);
+  return config.is_open(key) && options.unmet(options.find(key), modality.name()) == nullptr;
+}
 
 OptionList options_of(Config& config) {
   OptionList options = OptionList::of(config);

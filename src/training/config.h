@@ -76,6 +76,10 @@ Config read_config(const std::vector<const Modality*>& modalities, const std::fi
 // A run's own configuration, in which options that were not there when it was trained mean what was done then.
 Config read_run_config(const Modality& modality, const std::filesystem::path& path);
 std::string to_toml(Config config);
+// UserError unless it is one of the modality's models.
+void check_model_name(const Modality& modality, const std::string& name);
+// Whether the option is read under this configuration, and nobody named it: its default may be replaced.
+bool may_be_set(const Modality& modality, Config config, const std::string& key);
 // What is set to other than its default and read by nothing under this configuration: a sentence for each.
 std::vector<std::string> unread_options(const Modality& modality, Config config);
 std::string options_page(const std::vector<const Modality*>& modalities);  // docs/options.md

@@ -26,8 +26,14 @@ enum class Precision { float32, float64 };
 template <>
 inline constexpr auto enum_names<Precision> = std::to_array<std::string_view>({"float32", "float64"});
 
+enum class DenseTeacher { automatic, on, off };
+template <>
+inline constexpr auto enum_names<DenseTeacher> = std::to_array<std::string_view>({"auto", "on", "off"});
+
 struct DistillOptions {
   std::string from;
+  DenseTeacher dense = DenseTeacher::automatic;
+  std::map<std::string, std::string> settings;
   double weight = 0.5;
   double temperature = 1;
   double hidden_weight = 0;
@@ -35,9 +41,18 @@ struct DistillOptions {
   template <class Visitor>
   void visit(Visitor& v) {
     v("from", from, "a finished run on the same split whose probabilities are learned beside the labels; empty: none").path();
-    v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1)).refused_unless("distill.from is set");
+    v("dense", dense,
+      "the teacher is a dense model, which is trained first and not kept. `auto`: `on` for a gate on dimensions of a table of "
+      "few rows whose model nobody named (see below)")
+        .refused_unless("modality = table");
+    v("settings", settings,
+      "what that model has different of `model`, `train`, `schedule`, …, `{ \"model.members\" = \"8\" }`; it reads the same "
+      "columns and statistics; what is left open follows from there being no gate")
+        .read_by("distill.dense = auto | on");
+    v("weight", weight, "their share of the loss; the labels have the rest", between(0, 1))
+        .refused_unless("distill.from is set or distill.dense = on");
     v("temperature", temperature, "both probabilities are softened by it; the loss is scaled back by its square", above(0))
-        .refused_unless("distill.from is set");
+        .refused_unless("distill.from is set or distill.dense = on");
     v("hidden_weight", hidden_weight,
       "texts: the interface, which is the state after the last layer, is to come near the teacher's as well: what the squared "
       "distance adds to the loss, as a share of the variance of the teacher's",
@@ -141,8 +156,8 @@ struct TrainOptions {
     v("accumulate", accumulate, "batches whose gradients are added up before the weights move: a larger batch in less memory",
       between(1, 65536));
     v("capture", capture,
-      "on a GPU, tables and whole graphs: a step is captured as a CUDA graph and replayed, which spares the processor starting its "
-      "kernels one by one");
+      "on a GPU, tables and whole graphs: a step is captured as a CUDA graph and replayed, which spares the processor "
+      "starting its kernels one by one");
     v("seed", seed, "of weights, order of rows, noise; picks one of a dataset's fixed splits", at_least(0));
   }
 };

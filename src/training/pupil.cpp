@@ -17,9 +17,11 @@ std::vector<std::string> pupil_assignments(const ServeOptions& options, const st
                                           "model.hidden=31",      "model.depth=1",
                                           "model.init_from=",     "table.statistics=none",
                                           "table.trees=off",      "distill.from=" + std::filesystem::absolute(teacher).string(),
+                                          "distill.dense=off",    "distill.settings={}",
                                           "distill.weight=0.7",   "distill.temperature=1"};
   for (const auto& [key, value] : options.settings) {
-    if (key.starts_with("data.") || key.starts_with("serve.") || key == "distill.from" || key == "train.seed") {
+    if (key.starts_with("data.") || key.starts_with("serve.") || key == "distill.from" || key == "distill.dense" ||
+        key == "train.seed") {
       throw UserError(fmt::format(
           "serve.settings names {}: a pupil is of the teacher's data, rows and seed. Leave it out, or train with distill.from.",
           key));

@@ -1,48 +1,22 @@
 #include "training/trials.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "base/log.h"
 #include "base/log_pause.h"
 #include "base/text.h"
+#include "training/aside.h"
 #include "training/run.h"
-#include "training/train.h"
-#include "training/trainer.h"
 #include "training/weighted_loss.h"
 
 namespace l0gm {
 namespace {
-
-constexpr int64_t trial_part = 4;     // of the epochs that the run has
-constexpr int64_t fewest_steps = 20;  // or as many as the run has
-
-// Where a trial keeps its checkpoints, removed with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "l0gm-trial-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
-    path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 void assign(Config& config, const std::vector<std::string>& assignments) {
   OptionList options = OptionList::of(config);
@@ -55,10 +29,6 @@ Config short_and_dense(Config config) {
   config.train.patience = 0;
   config.prune = {};
   return config;
-}
-
-int64_t trial_epochs(int64_t epochs, int64_t steps_per_epoch) {
-  return std::min(epochs, std::max(epochs / trial_part, (fewest_steps + steps_per_epoch - 1) / steps_per_epoch));
 }
 
 // Of the mean of pairs; 0 where there are none.
@@ -91,10 +61,7 @@ class Attempts {
  public:
   Attempts(const Modality& modality, std::shared_ptr<Dataset> dataset, const Record& record, const Machine& machine,
            const std::atomic<bool>& stop, const Trials& trials)
-      : modality_(modality), dataset_(std::move(dataset)), record_(record), machine_(machine), stop_(stop), trials_(trials) {
-    dataset_->serves_more_tasks = true;
-  }
-  ~Attempts() { dataset_->serves_more_tasks = false; }
+      : modality_(modality), dataset_(std::move(dataset)), record_(record), machine_(machine), stop_(stop), trials_(trials) {}
   Attempts(const Attempts&) = delete;
   Attempts& operator=(const Attempts&) = delete;
 
@@ -109,7 +76,6 @@ class Attempts {
 
  private:
   bool train(const Config& config, const std::vector<std::string>& assignments, TrialResult& result);
-  std::vector<double> losses_of_best(const RunFolder& folder, const Config& config, Task& task, Model& model) const;
 
   const Modality& modality_;
   std::shared_ptr<Dataset> dataset_;
@@ -122,35 +88,27 @@ class Attempts {
   std::vector<double> last_losses_, standing_losses_;  // of validation rows; empty: not asked for
 };
 
-std::vector<double> Attempts::losses_of_best(const RunFolder& folder, const Config& config, Task& task, Model& model) const {
-  if (trials_.errors <= 0) return {};
-  copy_into(load_tensors(folder.best()).tensors, model.state(), folder.best().string());
-  return weighted_losses(task, task.predict(model, final_state(config, model), Split::valid));
-}
-
 bool Attempts::train(const Config& config, const std::vector<std::string>& assignments, TrialResult& result) {
-  const LogPause what_is_said_of_every_run;
   const auto start = std::chrono::steady_clock::now();
   Config candidate = config;
   assign(candidate, assignments);
   if (!trials_.in_full) candidate = short_and_dense(std::move(candidate));
-  const std::unique_ptr<Record> refitted = trials_.refits ? modality_.fit(*dataset_, candidate) : nullptr;
+  std::unique_ptr<Record> refitted;
+  if (trials_.refits) {
+    const LogPause what_is_said_of_every_run;
+    refitted = modality_.fit(*dataset_, candidate);
+  }
   const Record& record = refitted != nullptr ? *refitted : record_;
-  const std::shared_ptr<Model> model = modality_.make_model(record, candidate, static_cast<uint64_t>(candidate.train.seed));
-  place(*model, machine_.device, dtype_of(candidate.train.precision));
-  const std::unique_ptr<Task> task = modality_.make_task(dataset_, record, model, candidate, machine_);
-  if (!trials_.in_full) candidate.train.epochs = trial_epochs(candidate.train.epochs, task->steps_per_epoch());
-  candidate.train.checkpoint_every = static_cast<double>(candidate.train.epochs + 1);
-  task->label_smoothing = candidate.train.label_smoothing;
-  const torch::Tensor weights = weights_of_classes(candidate.train, record.class_names(), record.rows_of_classes());
-  if (weights.defined()) task->class_weights = weights.to(machine_.device, dtype_of(candidate.train.precision));
-  const ScratchFolder scratch;
-  const RunFolder folder = RunFolder::create(scratch.path() / "run", std::string(modality_.name()));
-  Trainer trainer(model, *task, candidate, folder);
-  if (!trainer.run({}, stop_)) return false;
-  last_losses_ = losses_of_best(folder, candidate, *task, *model);
+  const std::optional<AsideModel> tried =
+      train_aside(modality_, dataset_, record, candidate, machine_, stop_, /*a_while=*/!trials_.in_full);
+  if (!tried) return false;
+  last_losses_.clear();
+  if (trials_.errors > 0) {
+    const GateState state = final_state(tried->config, *tried->model);
+    last_losses_ = weighted_losses(*tried->task, tried->task->predict(*tried->model, state, Split::valid));
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  result.valid_nll = trainer.state().best_nll;
+  result.valid_nll = tried->best_valid_nll;
   result.seconds = seconds.count();
   return true;
 }

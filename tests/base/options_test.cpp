@@ -404,10 +404,11 @@ TEST(Options, HelpAndPageTellEveryOption) {
 struct ReaderOptions {
   std::string from;
   double weight = 0.5;
-  int64_t steps = 3, lanes = 1;
+  int64_t steps = 3, lanes = 1, turns = 0;
   template <class Visitor>
   void visit(Visitor& v) {
     v("from", from, "where from");
+    v("turns", turns, "how often").read_by("reader.from is set or kinds.flag = true");
     v("weight", weight, "its weight").refused_unless("reader.from is set");
     v("steps", steps, "how many").read_by("kinds.shade = light | dark");
     v("lanes", lanes, "how wide").read_by("kinds.flag = true").read_by("kinds.count = 4");
@@ -435,7 +436,12 @@ TEST(Options, AnUnmetConditionIsTold) {
   EXPECT_EQ(unmet("reader.from", "table"), "modality = graph") << "the section's condition holds for all in it";
   EXPECT_EQ(unmet("reader.weight", "table"), "modality = graph") << "the first one that does not hold";
   EXPECT_EQ(unmet("reader.weight"), "reader.from is set, refused");
+  EXPECT_EQ(unmet("reader.turns"), "reader.from is set or kinds.flag = true") << "neither holds";
+  options.set("kinds.flag=true");
+  EXPECT_EQ(unmet("reader.turns"), "read") << "the second one holds";
+  options.set("kinds.flag=false");
   options.set("reader.from=here");
+  EXPECT_EQ(unmet("reader.turns"), "read") << "the first one holds";
   EXPECT_EQ(unmet("reader.weight"), "read");
   EXPECT_EQ(unmet("reader.steps"), "kinds.shade = light | dark");
   options.set("kinds.shade=dark");

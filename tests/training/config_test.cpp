@@ -125,6 +125,7 @@ TEST_F(Configs, WhatCanOnlyBeAMistakeIsRefused) {
     EXPECT_TRUE(contains(message, key + " has no effect")) << message;
     EXPECT_TRUE(contains(message, "distill.from")) << message;
     EXPECT_NO_THROW(read("", {option, "distill.from=runs/teacher"}));
+    EXPECT_NO_THROW(read("", {option, "distill.dense=on"}));
   }
   EXPECT_NO_THROW(read("", {"distill.weight=0.5"})) << "the default";
 }

@@ -80,7 +80,7 @@ std::set<int64_t> units_of(const TableRun& run, int64_t column) {
   return units;
 }
 
-bool can_close(const TableRun& run, size_t open) {
+bool can_close(const TableRun& run, int64_t open) {
   const GateSite* site = run.model->interface_site();
   return site != nullptr && open > 1 && !site->gate->has_instance_logits() && run.model->unit() != UnitKind::fine;
 }
@@ -102,15 +102,20 @@ void fill_column_worth(TableRun& run, std::vector<OpenInput>& columns) {
   const JudgedRows rows(run, std::clamp(most_work / std::ssize(columns), fewest_judged_rows, most_judged_rows));
   const double as_is = rows.nll_as_is();
   const std::vector<std::string> names = run.fields().column_names();
+  // Trees beside the net read cells and know nothing of units: they would go on reading a column that is closed.
+  const std::vector<bool> in_trees = run.columns_of_trees();
+  const auto open_in_net =
+      std::count_if(columns.begin(), columns.end(), [](const OpenInput& column) { return column.open_dimensions > 0; });
   const uint64_t rounds = rows.size() < many_judged_rows && std::ssize(columns) < many_columns ? 3 : 1;
   Progress progress("worth of columns", std::ssize(columns), {"columns"});
   for (OpenInput& column : columns) {
     progress.update(&column - columns.data(), column.name);
     const auto place = std::find(names.begin(), names.end(), column.name) - names.begin();
+    const bool closes = can_close(run, open_in_net) && !in_trees[static_cast<size_t>(place)];
     double sum = 0;
     for (uint64_t round = 0; round < rounds; ++round) sum += rows.nll_of_shuffled(static_cast<size_t>(place), round);
     column.worth_shuffled = sum / static_cast<double>(rounds) - as_is;
-    if (can_close(run, columns.size())) column.worth_closed = nll_of_closed(run, rows, place) - as_is;
+    if (closes) column.worth_closed = nll_of_closed(run, rows, place) - as_is;
   }
 }
 

@@ -42,6 +42,9 @@ struct RemovedFile {
   }
 };
 
+// Trees know the training rows by heart: what is said of these is the net's alone.
+bool trees_speak_of(Split split) { return split != Split::train; }
+
 const std::vector<int64_t>& rows_of(const TableDataset& data, Split split) {
   const std::vector<int64_t>& rows = split == Split::train ? data.train : split == Split::valid ? data.valid : data.test;
   if (rows.empty()) throw UserError(fmt::format("{} has no {} rows", data.name, name_of_enum(split)));
@@ -89,14 +92,9 @@ const TableTensors& TableRun::tensors(Split split) {
   return tensors_.emplace(split, TableTensors(encoded(split), machine.device, dtype_of(config.train.precision))).first->second;
 }
 
-// Trees know the training rows by heart: what is said of these is the net's alone.
-Schema TableRun::schema_for(Split split) const {
-  Schema schema = table.schema;
-  if (split == Split::train) schema.trees = {};
-  return schema;
+Predictions TableRun::predict(Split split) {
+  return predict_table(*model, gate_state, tensors(split), table.schema, trees_speak_of(split));
 }
-
-Predictions TableRun::predict(Split split) { return predict_table(*model, gate_state, tensors(split), schema_for(split)); }
 
 PerturbedPredictions TableRun::predict_perturbed(Split split, const Perturbation& perturbation, bool keep_file) {
   const TableDataset& data = dataset();
@@ -112,7 +110,7 @@ PerturbedPredictions TableRun::predict_perturbed(Split split, const Perturbation
   EncodedTable perturbed = encode_rows(text, RowEncoder(table.schema), rows, true);
   perturbed.row_numbers = numbers;  // of the dataset, not of the copy
   const TableTensors on_device(std::move(perturbed), machine.device, dtype_of(config.train.precision));
-  return {predict_table(*model, gate_state, on_device, schema_for(split)), sha256};
+  return {predict_table(*model, gate_state, on_device, table.schema, trees_speak_of(split)), sha256};
 }
 
 torch::Tensor TableRun::gates_by_row(Split split) {
@@ -142,6 +140,13 @@ torch::Tensor TableRun::share_of_dimension(Split split) {
   return gates_by_row(split).gt(0).to(torch::kFloat64).mean(0);
 }
 
+std::vector<bool> TableRun::columns_of_trees() const {
+  std::vector<bool> read(table.schema.columns.size(), false);
+  for (const TreeInput& input : table.schema.trees.inputs)
+    for (const int64_t column : table.schema.columns_of(input)) read[static_cast<size_t>(column)] = true;
+  return read;
+}
+
 std::optional<InputReport> TableRun::inputs(Split split) {
   const auto read = fields().columns_of_dimension();
   const auto names = fields().column_names();
@@ -155,9 +160,7 @@ std::optional<InputReport> TableRun::inputs(Split split) {
       input.share_of_rows = std::max(input.share_of_rows.value_or(0), open);
     }
   }
-  std::vector<bool> in_trees(names.size(), false);
-  for (const TreeInput& input : table.schema.trees.inputs)
-    for (const int64_t column : table.schema.columns_of(input)) in_trees[static_cast<size_t>(column)] = true;
+  const std::vector<bool> in_trees = columns_of_trees();
   InputReport report{static_cast<int64_t>(names.size()), {}};
   for (size_t i = 0; i < names.size(); ++i) {
     columns[i].name = names[i];
@@ -184,7 +187,7 @@ std::optional<Predictions> TableRun::predict_file(const fs::path& file) {
 
 void TableRun::add_figures(Split split, Evaluation& evaluation) {
   if (evaluation.inputs) fill_column_worth(*this, evaluation.inputs->open);
-  if (const TreeScores& trees = table.schema.trees; !trees.empty() && split != Split::train)
+  if (const TreeScores& trees = table.schema.trees; !trees.empty() && trees_speak_of(split))
     evaluation.further.update({{"trees", trees.trees()}, {"tree_share", trees.share}});
   if (table.planted.empty()) return;
   add_planted_sets(*this, split, *evaluation.planted);

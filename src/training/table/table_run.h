@@ -33,12 +33,13 @@ class TableRun : public Run {
   const FieldEmbeddings& fields() const { return dynamic_cast<const FieldEmbeddings&>(model->encoder()); }
   // What the interface of every row was multiplied with, [rows, width]: ones where nothing gates it.
   torch::Tensor gates_by_row(Split split);
+  // Of the schema's columns: whether the trees beside the net read it, or a statistic of it.
+  std::vector<bool> columns_of_trees() const;
 
   TableRecord table;
 
  private:
   void attach_kept_trees();
-  Schema schema_for(Split split) const;  // what predicts it
   const TableTensors& tensors(Split split);
   torch::Tensor share_of_dimension(Split split);  // of rows for which each is open, [width]
   std::map<Split, TableTensors> tensors_;

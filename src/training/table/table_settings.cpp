@@ -37,6 +37,8 @@ double learning_rate_for(int64_t columns) {
 // With fewer rows the net does better without linear terms and pairs, and members, which take seconds here, level out what each
 // of them learned by chance. With a gate that was far worse on some tables.
 constexpr int64_t rows_for_every_branch = 4000;
+// What a dense model of few rows has learned is more than their labels tell a gate.
+constexpr int64_t rows_for_labels_alone = 5000;
 constexpr int64_t most_columns_for_pairs = 500;  // weights of pairs, and the work on them, grow with the square
 
 }  // namespace
@@ -63,6 +65,10 @@ std::vector<TableSetting> table_settings(const TableFacts& facts, Quality qualit
   return settings;
 }
 
+bool is_taught_by_dense_model(const TableFacts& facts, Quality quality) {
+  return facts.may_be_taught && facts.rows < rows_for_labels_alone && quality != Quality::fast;
+}
+
 std::vector<std::string> describe_table_settings() {
   return {
       "| `train.batch` | a sixtieth of the training rows, from `32` to `256`; beyond 250,000 rows a thousandth, to `4096`; a "
@@ -79,7 +85,9 @@ std::vector<std::string> describe_table_settings() {
       "| `model.members` | `8` there, if the model has hidden layers that members share; else `1` |",
       "| `table.rows_per_input` | `2` below 5,000 training rows where that lowers the validation loss by more than half of its "
       "standard error (`train.trials`; not for `fast`); else as above |",
-      "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |"};
+      "| `schedule.anneal_until` | `0.7` where columns are measured (`gate.worth`), else as above |",
+      "| `distill.dense` | `on`, with `distill.weight = 0.7`, below 5,000 training rows with a gate on dimensions, where nobody "
+      "named `model.name`, a teacher or a start; not for `fast`; else `off` |"};
 }
 
 }  // namespace l0gm

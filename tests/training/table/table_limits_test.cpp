@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "gate/gate_figures.h"
+#include "l0gm/error.h"
 #include "metrics/scores.h"
 #include "training/tiny_run.h"
 
@@ -124,6 +125,46 @@ TEST_F(TableLimits, TwentyThousandIdentifiersInBuckets) {
     const Predictions predictions = predicted(run, split);
     EXPECT_LT(nll(predictions), 0.8 * base_rate_nll(run, predictions)) << name_of_enum(split);
   }
+}
+
+// ---- next to nothing: fewer training rows than the ten folds that statistics need, and one column that tells anything
+
+std::string small_table(int64_t rows) {
+  std::string csv = "x,colour,y\n";
+  for (int64_t i = 0; i < rows; ++i) csv += std::to_string(i * 37 % 101) + "," + "rgb"[i % 3] + (i % 2 == 0 ? ",yes\n" : ",no\n");
+  return csv;
+}
+
+TEST_F(TableLimits, FewerRowsThanFolds) {
+  for (const int64_t rows : {5, 8}) {
+    for (const char* statistics : {"auto", "columns", "pairs"}) {
+      const std::string name = std::to_string(rows) + "-" + statistics;
+      SCOPED_TRACE(name);
+      TableRun run = run_on(small_table(rows), {std::string("table.statistics=") + statistics, "table.trees=on"}, name);
+      ASSERT_LT(run.encoded(Split::train).rows(), 10);
+      expect_the_same_after_reload(run);
+      EXPECT_EQ(predicted(run, Split::test).size(), rows == 5 ? 1 : 2);
+    }
+  }
+  const std::string message = message_of<UserError>([&] { run_on(small_table(3), {}, "three"); });
+  EXPECT_NE(message.find("holds no row"), std::string::npos) << message;
+}
+
+TEST_F(TableLimits, EveryColumnIsConstantButOne) {
+  std::string one = "x,same,number,empty,y\n", none = "same,y\n";
+  for (int64_t i = 0; i < 300; ++i) {
+    const int64_t x = i * 37 % 101;
+    one += std::to_string(x) + ",a,7," + (x > 50 ? ",yes\n" : ",no\n");
+    none += i % 2 == 0 ? "a,yes\n" : "a,no\n";
+  }
+  TableRun run = run_on(one, {"train.lr=0.02", "train.epochs=20"}, "one");
+  ASSERT_EQ(run.table.schema.columns.size(), 1u);
+  EXPECT_EQ(run.table.schema.columns[0].name, "x");
+  expect_the_same_after_reload(run);
+  const Predictions test = predicted(run, Split::test);
+  EXPECT_LT(nll(test), 0.8 * base_rate_nll(run, test));
+  const std::string message = message_of<UserError>([&] { run_on(none, {}, "none"); });
+  EXPECT_NE(message.find("no input column is left"), std::string::npos) << message;
 }
 
 // ---- one row in ten thousand
