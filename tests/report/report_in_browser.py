@@ -3,6 +3,7 @@
 the console, no markup made of names, no request that leaves the page. Skipped (exit code 77) without a browser.
 Usage: report_in_browser.py PATH_OF_L0GM"""
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -130,6 +131,24 @@ class Pages(unittest.TestCase):
         self.browser.command("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] - 30, y=box[1] - 30)
         self.browser.command("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
         self.assertRegex(self.browser.wait("(e => e && e.textContent)(document.querySelector('#front .hoverlayer'))"), "dense|half|few")
+        self.nothing_went_wrong()
+
+    def test_worth_by_what_all_columns_were_tried_by(self):
+        titles = "return [...document.querySelectorAll('#inputs h3')].map(e => e.textContent)"
+        self.browse("runs/half", "--plotly", "none")
+        self.browser.wait("document.querySelector('#inputs h3')")
+        self.assertIn("Rise of the validation NLL when it is closed", self.browser.run(titles))
+        shutil.copytree(self.path("runs", "half"), self.path("some"))
+        stored = self.path("some", "evaluation", "test.json")
+        with open(stored, encoding="utf-8") as file:
+            evaluation = json.load(file)
+        self.assertGreater(len(evaluation["evaluation"]["open_columns"]), 1)
+        evaluation["evaluation"]["open_columns"][0].pop("worth_closed")  # as of a column that trees read, too
+        with open(stored, "w", encoding="utf-8") as file:
+            json.dump(evaluation, file)
+        self.browse("some", "--plotly", "none")
+        self.browser.wait("document.querySelector('#inputs h3')")
+        self.assertIn("Rise of the validation NLL when its cells are shuffled", self.browser.run(titles))
         self.nothing_went_wrong()
 
     def test_a_phone_and_the_dark(self):

@@ -132,7 +132,9 @@ function confusion(evaluation) {
 }
 
 function inputWorth(evaluation) {
-  const open = evaluation.open_columns, key = open.some(input => isNumber(input.worth_closed)) ? "worth_closed" : "worth_shuffled";
+  // Columns that trees beside the net read are shuffled only: what not all were tried by compares nothing.
+  const open = evaluation.open_columns, only_shuffled = open.some(input => isNumber(input.worth_shuffled) && !isNumber(input.worth_closed));
+  const key = !only_shuffled && open.some(input => isNumber(input.worth_closed)) ? "worth_closed" : "worth_shuffled";
   const told = open.filter(input => isNumber(input[key])).sort((a, b) => b[key] - a[key]).slice(0, 40), noun = evaluation.nouns.columns;
   const rows = [...open].sort((a, b) => (b[key] ?? -1) - (a[key] ?? -1)).map(input => [input.name, grouped(input.open_dimensions), signed(input.worth_closed), signed(input.worth_shuffled), isNumber(input.share_of_rows) ? percent(input.share_of_rows, 0) : "–"]);
   const table = {head: [noun, "open dimensions", "NLL when closed", "NLL when shuffled", "read for"], rows};
