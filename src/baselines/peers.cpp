@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -45,33 +48,52 @@ SearchSpace space_of_hist_gradient_boosting() {
           axis_of("min_samples_leaf", {"5", "20", "100"}), axis_of("l2_regularization", {"0", "1", "10"})};
 }
 
+// As one word of a shell's command line.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::filesystem::path environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
+// What peers/train.py imports, and the library itself.
+std::vector<std::string> of_tables(const char* library) { return {"numpy", "pandas", library}; }
+
 }  // namespace
 
 const std::vector<Peer>& table_peers() {
-  static const char* const sklearn = "hist-gradient-boosting";
-  static const std::vector<Peer> peers = {{"xgboost", "xgboost", {}, space_of_xgboost()},
-                                          {"lightgbm", "lightgbm", {}, space_of_lightgbm()},
-                                          {"catboost", "catboost", {}, space_of_catboost()},
-                                          {"catboost with exact values", "catboost", {"--exact-values"}, space_of_catboost()},
-                                          {sklearn, sklearn, {}, space_of_hist_gradient_boosting()}};
+  static const char *const sklearn = "hist-gradient-boosting", *const exact = "catboost with exact values";
+  static const std::vector<Peer> peers = {{"xgboost", "xgboost", {}, space_of_xgboost(), of_tables("xgboost")},
+                                          {"lightgbm", "lightgbm", {}, space_of_lightgbm(), of_tables("lightgbm")},
+                                          {"catboost", "catboost", {}, space_of_catboost(), of_tables("catboost")},
+                                          {exact, "catboost", {"--exact-values"}, space_of_catboost(), of_tables("catboost")},
+                                          {sklearn, sklearn, {}, space_of_hist_gradient_boosting(), of_tables("sklearn")}};
   return peers;
 }
 
 const std::vector<Peer>& table_networks() {
-  static const std::vector<Peer> peers = {{"realmlp", "realmlp", {}, {}}, {"tabm", "tabm", {}, {}}};
+  static const std::vector<Peer> peers = {{"realmlp", "realmlp", {}, {}, of_tables("pytabkit")},
+                                          {"tabm", "tabm", {}, {}, of_tables("pytabkit")}};
   return peers;
 }
 
 const std::vector<Peer>& graph_peers() {
   static const std::vector<Peer> peers = [] {
     std::vector<Peer> all;
-    for (const char* method : {"gcn", "sage", "gat"})
-      all.push_back({std::string("pyg ") + method, method, {}, {}, "graph.py", "graph.safetensors", true});
+    for (const char* method : {"gcn", "sage", "gat"}) {
+      all.push_back({std::string("pyg ") + method,
+                     method,
+                     {},
+                     {},
+                     {"numpy", "torch", "torch_geometric"},
+                     "graph.py",
+                     "graph.safetensors",
+                     true});
+    }
     return all;
   }();
   return peers;
@@ -103,6 +125,27 @@ std::string PeerPrograms::identity(const Peer& peer) const {
   for (const fs::path& file : files) lines.push_back(file.filename().string() + " " + sha256_file(file));
   std::sort(lines.begin(), lines.end());
   return sha256(join(lines, "\n"));
+}
+
+std::vector<std::string> PeerPrograms::lacking(const std::vector<std::string>& modules) const {
+  constexpr const char* question =
+      "import importlib.util, sys; [print(name) for name in sys.argv[1:] if importlib.util.find_spec(name) is None]";
+  std::string command = quoted(python.string()) + " -c " + quoted(question);
+  for (const std::string& name : modules) command += " " + quoted(name);
+  const std::unique_ptr<FILE, int (*)(FILE*)> answer(::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
+  std::vector<std::string> found;
+  std::array<char, 256> line{};
+  while (answer && std::fgets(line.data(), static_cast<int>(line.size()), answer.get()) != nullptr)
+    found.emplace_back(trim(line.data()));
+  return found;
+}
+
+std::string why_missing(const std::vector<std::string>& modules, const std::optional<PeerPrograms>& programs) {
+  if (!programs) return "not installed: peers/setup makes the environment";
+  const std::vector<std::string> lacking = programs->lacking(modules);
+  if (lacking.empty()) return "";
+  return fmt::format("not installed: the peers' python has no {}; peers/setup makes an environment with all",
+                     join(lacking, ", "));
 }
 
 std::optional<PeerPrograms> find_peers(const std::filesystem::path& given, const std::filesystem::path& python) {

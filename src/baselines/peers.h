@@ -11,12 +11,13 @@
 namespace l0gm {
 
 struct Peer {
-  std::string name;                // in tables: "catboost with exact values"
-  std::string method;              // what peers/train.py calls it
-  std::vector<std::string> flags;  // of peers/train.py
-  SearchSpace space;               // its own settings, for a search with the same budget as ours
+  std::string name;                  // in tables: "catboost with exact values"
+  std::string method;                // what peers/train.py calls it
+  std::vector<std::string> flags;    // of peers/train.py
+  SearchSpace space;                 // its own settings, for a search with the same budget as ours
+  std::vector<std::string> modules;  // of python, that it imports
   std::string script = "train.py";
-  std::string file = {};  // of an export, that it reads; "": the folder
+  std::string file = {};   // of an export, that it reads; "": the folder
   bool on_device = false;  // whether it can use a GPU
 };
 
@@ -34,7 +35,11 @@ struct PeerPrograms {
   // Of all that decides on what a peer computes: the bytes of the programs, the list of libraries. Versions that another python
   // has are in each run's summary.json.
   std::string identity(const Peer& peer) const;
+  // Those of the modules that their python does not find; none where it cannot be asked.
+  std::vector<std::string> lacking(const std::vector<std::string>& modules) const;
 };
+// Why a peer is missing: there are no programs, or their python lacks what it imports; "": it can be run.
+std::string why_missing(const std::vector<std::string>& modules, const std::optional<PeerPrograms>& programs);
 // `given`, $L0GM_PEERS, or the folder peers/ beside this program's or above it; their python is `python`, $L0GM_PEERS_PYTHON or
 // that of the environment .venv-peers beside the folder. None: no programs, or no python.
 std::optional<PeerPrograms> find_peers(const std::filesystem::path& given, const std::filesystem::path& python = {});

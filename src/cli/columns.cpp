@@ -49,9 +49,7 @@ void run_columns(ColumnsArguments& arguments, const Common& common) {
     throw UserError(
         fmt::format("--repeats is {}, wanted at most {}: each holds out another part", options.repeats, options.folds));
   options.programs = find_peers(arguments.peers_folder);
-  if (!arguments.flags.shard.empty())
-    throw UserError("--shard: columns are chosen first and judged then; give it more workers instead");
-  const StudyFolder folder(arguments.flags.out);
+  const StudyFolder folder = arguments.flags.folder();
   const RunCells runs(modalities(), configuration_of(arguments, folder), arguments.flags.assignments, folder);
   ColumnStudy study(runs, options, folder);
   const ColumnsResult result = study.run(arguments.flags.workers);

@@ -42,6 +42,7 @@ void add_compare(CLI::App& app, const Common& common) {
   CLI::App* verb = app.add_subcommand("compare", "train named lines on some datasets, as a plan says, and print one table");
   verb->add_option("plan", arguments->plan, "the plan (TOML): docs/study.md, examples/studies")->required();
   arguments->flags.add_to(*verb, false);
+  arguments->flags.add_shard(*verb);
   verb->add_option("--set", arguments->flags.assignments, "key=value, overrides the plan for every run of ours; may be repeated");
   verb->add_option("--seeds", arguments->seeds, "runs of each line, in place of the plan's")->check(CLI::Range(1, 1000));
   verb->add_flag("--test", arguments->test, "judge on test rows; choices stay those of validation rows");

@@ -12,7 +12,7 @@ struct CrossvalArguments {
 };
 
 void run_crossval(CrossvalArguments& arguments, const Common& common) {
-  const StudyFolder folder(arguments.flags.out);
+  const StudyFolder folder = arguments.flags.folder();
   const RunCells runs(modalities(), arguments.flags.config, arguments.flags.assignments, folder);
   const std::vector<StudyCell> cells = crossval_cells(runs, arguments.options);
   const Outcome outcome = arguments.flags.run(cells, folder);
@@ -28,6 +28,7 @@ void add_crossval(CLI::App& app, const Common& common) {
       app.add_subcommand("crossval",
                          "train without one fold at a time: intervals of every figure, how stable the choice of columns is");
   arguments->flags.add_to(*verb, true);
+  arguments->flags.add_shard(*verb);
   verb->add_option("--folds", arguments->options.folds, "parts of the training and validation rows; test rows stay out")
       ->capture_default_str()
       ->check(CLI::Range(2, 1000));

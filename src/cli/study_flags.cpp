@@ -10,9 +10,25 @@
 
 namespace l0gm {
 
+namespace {
+
+// Of bank.toml "bank", of bank.csv.gz as well.
+std::string name_of_study(const std::string& config) {
+  std::filesystem::path name = std::filesystem::path(config).filename();
+  for (const char* packed : {".gz", ".xz", ".zst"}) {
+    if (name.extension() == packed) name = name.stem();
+  }
+  return name.stem().string();
+}
+
+}  // namespace
+
 void StudyFlags::add_to(CLI::App& verb, bool with_config) {
   if (with_config) verb.add_option("config", config, "configuration (TOML)")->required();
-  verb.add_option("-o,--out", out, "folder of the study; what is there is kept and not run again")->required();
+  const std::string folder_text = "folder of the study; what is there is kept and not run again";
+  CLI::Option* const folder_option =
+      verb.add_option("-o,--out", out, folder_text + (with_config ? "; default: studies/ and the configuration's name" : ""));
+  folder_option->required(!with_config);
   if (with_config) verb.add_option("--set", assignments, "key=value, overrides the configuration for every run; may be repeated");
   verb.add_option("--device", workers.device, "cpu or cuda")->capture_default_str();
   verb.add_option("--workers", workers.count, "runs at a time; 0: one per core, with cuda one per GPU")
@@ -21,13 +37,28 @@ void StudyFlags::add_to(CLI::App& verb, bool with_config) {
   verb.add_option("--threads", workers.threads, "threads of each; 0: the cores, shared out")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+}
+
+void StudyFlags::add_shard(CLI::App& verb) {
   verb.add_option("--shard", shard,
                   "i/n: only the i-th of n parts, for several machines; without it the folder's tables are made");
 }
 
-Outcome StudyFlags::run(const std::vector<StudyCell>& cells, const StudyFolder& folder) {
-  if (!shard.empty()) read_shard(shard, workers);
-  return run_cells(cells, folder, workers);
+StudyFolder StudyFlags::folder() const {
+  if (!out.empty()) return StudyFolder(out);
+  const std::filesystem::path place = std::filesystem::path("studies") / name_of_study(config);
+  log_info(fmt::format("the study is in {}; --out names another folder", place.string()));
+  return StudyFolder(place);
+}
+
+Workers StudyFlags::in_shard() const {
+  Workers own = workers;
+  if (!shard.empty()) read_shard(shard, own);
+  return own;
+}
+
+Outcome StudyFlags::run(const std::vector<StudyCell>& cells, const StudyFolder& study) const {
+  return run_cells(cells, study, in_shard());
 }
 
 void write_study(const Common& common, const StudyFolder& folder, const std::string& name, const nlohmann::json& json,

@@ -18,8 +18,12 @@ struct StudyFlags {
   Workers workers;
 
   void add_to(CLI::App& verb, bool with_config);
+  void add_shard(CLI::App& verb);  // not for a verb whose cells follow from what others came to
+  // --out. Without it studies/ and the name of the configuration, which is said.
+  StudyFolder folder() const;
+  Workers in_shard() const;  // those of --workers, with the part of --shard
   // Runs what is missing; what failed, or is not here, is said. Whether a table can be made: there is something for it.
-  Outcome run(const std::vector<StudyCell>& cells, const StudyFolder& folder);
+  Outcome run(const std::vector<StudyCell>& cells, const StudyFolder& study) const;
 };
 
 // The table as FOLDER/NAME.json and FOLDER/NAME.md, and to standard output. Where cells failed a UserError once all is

@@ -24,7 +24,7 @@ void run_sweep(SweepArguments& arguments, const Common& common) {
   if (options.lambdas.empty() && options.targets.empty()) options.targets = {0.5, 0.25, 0.125, 0.0625};
   if (options.warm_starts && options.lambdas.size() < 2)
     throw UserError("--warm-starts is for a path of prices: give --lambdas two at least");
-  const StudyFolder folder(arguments.flags.out);
+  const StudyFolder folder = arguments.flags.folder();
   const RunCells runs(modalities(), arguments.flags.config, arguments.flags.assignments, folder);
   const std::vector<StudyCell> cells = sweep_cells(runs, options, folder);
   const Outcome outcome = arguments.flags.run(cells, folder);
@@ -38,6 +38,7 @@ void add_sweep(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* verb = app.add_subcommand("sweep", "train a configuration at many sparsities and say which to take");
   arguments->flags.add_to(*verb, true);
+  arguments->flags.add_shard(*verb);
   verb->add_option("--lambdas", arguments->lambdas, "prices of an open unit: 1e-4,3e-4,1e-3");
   verb->add_option("--targets", arguments->targets, "shares that stay open; without either list: 0.5,0.25,0.125,0.0625");
   verb->add_option("--seeds", arguments->options.seeds, "runs of each")->capture_default_str()->check(CLI::Range(1, 1000));

@@ -26,7 +26,10 @@ void run_tune(TuneArguments& arguments, const Common& common) {
   if (options.budget < options.seeds)
     throw UserError(
         fmt::format("--budget is {}: a trial of {} seeds costs {} trainings", options.budget, options.seeds, options.seeds));
-  const StudyFolder folder(arguments.flags.out);
+  if (options.by == SearchBy::halving && !arguments.flags.shard.empty())
+    throw UserError("--shard: successive halving goes round by round; take --by random or grid, or more workers");
+  const Workers workers = arguments.flags.in_shard();
+  const StudyFolder folder = arguments.flags.folder();
   const RunCells runs(modalities(), arguments.flags.config, arguments.flags.assignments, folder);
   const Config config = runs.config({}, 0);
   if (arguments.space != "none") options.space = arguments.space == "paper" ? paper_space(config) : wide_space(config);
@@ -41,10 +44,10 @@ void run_tune(TuneArguments& arguments, const Common& common) {
     if (options.peers.back().space.empty()) throw UserError(fmt::format("--peer {}: it has no settings to search", name));
   }
   options.programs = find_peers(arguments.peers_folder);
-  if (!arguments.flags.shard.empty()) throw UserError("--shard: a search goes round by round; give it more workers instead");
   Tuner tuner(runs, options, folder);
-  const TuneResult result = tuner.run(arguments.flags.workers);
-  const std::string best = tuner.best_toml(result);
+  const TuneResult result = tuner.run(workers);
+  const bool all_ran = tuner.outcome().elsewhere.empty();  // else the best of all may be another
+  const std::string best = all_ran ? tuner.best_toml(result) : "";
   if (!best.empty()) write_file_atomically(folder.path() / "best.toml", best);
   if (!best.empty()) log_info(fmt::format("the best configuration is {}", (folder.path() / "best.toml").string()));
   write_study(common, folder, "tune", result.to_json(options), result.markdown(options), tuner.outcome(), tuner.cells());
@@ -56,6 +59,7 @@ void add_tune(CLI::App& app, const Common& common) {
   auto arguments = std::make_shared<TuneArguments>();
   CLI::App* verb = app.add_subcommand("tune", "search settings on validation rows; the best become best.toml");
   arguments->flags.add_to(*verb, true);
+  arguments->flags.add_shard(*verb);
   TuneOptions& options = arguments->options;
   verb->add_option("--by", arguments->by, "random, grid or halving (many short trainings, fewer long ones)")
       ->capture_default_str()

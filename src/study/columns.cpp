@@ -19,6 +19,7 @@ namespace {
 
 constexpr double as_good = 1.002;  // times the least loss of a row of the table
 constexpr const char* by_gate = "gate";
+const std::vector<std::string> modules_of_selectors = {"numpy", "pandas", "scipy", "sklearn", "lightgbm"};  // peers/columns.py
 constexpr int64_t data_seed = 0;  // of every run: a seed may choose among a dataset's splits, and repeats are folds of one
 
 std::string joined_sizes(const std::vector<int64_t>& sizes) {
@@ -160,8 +161,10 @@ void ColumnStudy::judge(const std::vector<Set>& sets, const Workers& workers, Co
 
 ColumnsResult ColumnStudy::run(const Workers& workers) {
   ColumnsResult result;
-  if (!options_.programs)
-    result.missing.emplace_back("selectors and the judge LightGBM: not installed, peers/setup makes the environment");
+  if (const std::string missing = why_missing(modules_of_selectors, options_.programs); !missing.empty()) {
+    result.missing.push_back("selectors and the judge LightGBM: " + missing);
+    options_.programs.reset();
+  }
   const std::vector<Set> sets = choose(workers, result);
   judge(sets, workers, result);
   return result;

@@ -93,7 +93,7 @@ Comparison::Entry Comparison::make_entry(const RunCells& runs, const ComparedDat
     teacher = &before.entries[static_cast<size_t>(plan_.line(line.teacher) - plan_.lines.data())];
     if (!teacher->missing.empty()) return {{}, {}, fmt::format("its teacher '{}' is missing", line.teacher)};
   }
-  if (!line.peer.empty() && !options_.programs) return {{}, {}, "not installed: peers/setup makes the environment"};
+  if (!line.peer.empty() && !options_.programs) return {{}, {}, why_missing(peer_named(line.peer).modules, options_.programs)};
   Entry entry;
   const std::vector<Trial> trials =
       line.choose.empty() ? std::vector<Trial>{{}} : grid_of(line.choose, static_cast<int64_t>(points_of(line.choose)));
@@ -108,7 +108,11 @@ Comparison::Entry Comparison::make_entry(const RunCells& runs, const ComparedDat
                                               : cell_of_peer(runs, label, line, of_point, data, seed, entry));
     }
   }
-  return entry;
+  if (line.peer.empty()) return entry;
+  std::vector<StudyCell> cells;
+  for (const Point& point : entry.points) cells.insert(cells.end(), point.cells.begin(), point.cells.end());
+  const std::string lacking = what_is_lacking(cells, peer_named(line.peer), *options_.programs, folder_);
+  return lacking.empty() ? entry : Entry{{}, {}, lacking};
 }
 
 StudyCell Comparison::own_cell(const RunCells& runs, const std::string& label, const std::vector<std::string>& settings,
@@ -186,13 +190,11 @@ ComparedResult Comparison::result(const ComparedLine& line, const Entry& entry) 
   out.chosen = entry.points[best].name;
   out.valid = out.judged = found[best];
   if (options_.test) {
-    out.judged.evaluations.clear();
-    for (const std::string& key : out.judged.keys) {
-      if (!std::filesystem::exists(folder_.product(key, "test"))) continue;
-      Evaluation evaluation = folder_.evaluation(key, "test");
-      if (plan_.perturb && std::filesystem::exists(folder_.product(key, "perturbed")))
-        evaluation.robustness = folder_.evaluation(key, "perturbed").robustness;
-      out.judged.evaluations.push_back(std::move(evaluation));
+    out.judged = read_line(line.name, out.valid.keys, folder_, "test");
+    for (size_t i = 0; plan_.perturb && i < out.judged.seeds.size(); ++i) {
+      const std::string& key = out.judged.keys[out.judged.seeds[i]];
+      if (std::filesystem::exists(folder_.product(key, "perturbed")))
+        out.judged.evaluations[i].robustness = folder_.evaluation(key, "perturbed").robustness;
     }
   }
   for (const std::string& key : out.judged.keys) {

@@ -110,14 +110,26 @@ nlohmann::json Line::to_json() const {
 Line read_line(std::string name, std::vector<std::string> keys, const StudyFolder& folder, const std::string& step,
                const std::string& or_else) {
   Line line{std::move(name), std::move(keys), {}};
-  for (const std::string& key : line.keys) {
+  for (size_t seed = 0; seed < line.keys.size(); ++seed) {
     for (const std::string& found : {step, or_else}) {
-      if (found.empty() || !std::filesystem::exists(folder.product(key, found))) continue;
-      line.evaluations.push_back(folder.evaluation(key, found));
+      if (found.empty() || !std::filesystem::exists(folder.product(line.keys[seed], found))) continue;
+      line.evaluations.push_back(folder.evaluation(line.keys[seed], found));
+      line.seeds.push_back(seed);
       break;
     }
   }
   return line;
+}
+
+Line of_seeds(const Line& line, const std::vector<size_t>& seeds) {
+  Line out{line.name, {}, {}};
+  for (size_t i = 0; i < line.seeds.size(); ++i) {
+    if (std::find(seeds.begin(), seeds.end(), line.seeds[i]) == seeds.end()) continue;
+    out.seeds.push_back(out.keys.size());
+    out.keys.push_back(line.keys[line.seeds[i]]);
+    out.evaluations.push_back(line.evaluations[i]);
+  }
+  return out;
 }
 
 std::vector<std::string> gate_head() { return {"active", "open units", "projected", "parameters"}; }
@@ -154,8 +166,7 @@ std::vector<std::string> figure_texts(const Line& line, Measure worst_of) {
 namespace {
 
 std::optional<PairedDifference> computed_difference(const Line& first, const Line& second, const StudyFolder& folder,
-                                                    const std::vector<std::string>& files, Measure measure,
-                                                    int64_t comparisons) {
+                                                    const std::vector<std::string>& files, Measure measure, int64_t comparisons) {
   std::vector<RowDifferences> differences;
   for (size_t seed = 0; seed < std::min(first.keys.size(), second.keys.size()); ++seed) {
     const auto of_first = folder.run(first.keys[seed]) / "predictions", of_second = folder.run(second.keys[seed]) / "predictions";

@@ -20,6 +20,7 @@ struct Line {
   std::string name;
   std::vector<std::string> keys;        // cells, in the order of seeds
   std::vector<Evaluation> evaluations;  // of those that are there
+  std::vector<size_t> seeds = {};       // of each evaluation: its place among the keys
   bool complete() const { return !keys.empty() && evaluations.size() == keys.size(); }
 
   std::vector<double> figures(Measure measure) const;
@@ -35,6 +36,9 @@ struct Line {
 // Reads the products of a step where they are there; `or_else`: of this one where they are not.
 Line read_line(std::string name, std::vector<std::string> keys, const StudyFolder& folder, const std::string& step,
                const std::string& or_else = {});
+
+// The line of these seeds alone, each of which is there.
+Line of_seeds(const Line& line, const std::vector<size_t>& seeds);
 
 // Open units, active share, projected units and runs that did not converge, as text: beside every gated figure.
 std::vector<std::string> gate_head();

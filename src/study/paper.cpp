@@ -20,13 +20,33 @@ Settings with(Settings settings, const Settings& further) {
   return settings;
 }
 
+const Settings without_gate = {"gate.unit=none"};
+
+Settings gate_of(const PaperPlan& plan) { return {"gate.target_active=" + shortest(plan.target)}; }
+
+// What all lines of a table have.
+Settings common_settings(const Settings& common, const PaperPlan& plan, const PaperOptions& options) {
+  return options.quick ? with(common, plan.quick) : common;
+}
+
+// "": the encoder that the configuration starts from is there, or it starts from none. Else what would run the line.
+std::string absent_weights(const Config& config, const Settings& settings) {
+  const std::filesystem::path folder = config.encoder.path;
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return "";
+  const auto names_it = [](const std::string& setting) { return setting.starts_with("encoder.path="); };
+  Settings wanted = settings;
+  if (std::none_of(settings.begin(), settings.end(), names_it))
+    wanted.insert(wanted.begin(), "encoder.path=weights/" + folder.filename().string());
+  return fmt::format("weights not at hand: no folder {} in $L0GM_WEIGHTS, nor in weights/; would be run by --set {}",
+                     folder.filename().string(), join(wanted, " --set "));
+}
+
 // Makes lines; what the configuration refuses becomes a line that says why it is missing.
 class LineMaker {
  public:
-  LineMaker(const RunCells& runs, const PaperPlan& plan, const PaperOptions& options, Settings common)
-      : runs_(runs), plan_(plan), options_(options), common_(std::move(common)) {
-    if (options.quick) common_ = with(common_, plan.quick);
-  }
+  LineMaker(const RunCells& runs, const PaperPlan& plan, const PaperOptions& options, const Settings& common)
+      : runs_(runs), plan_(plan), options_(options), common_(common_settings(common, plan, options)) {}
 
   PaperLine line(const std::string& name, const std::string& row, const Settings& settings, Perturbed perturbed,
                  bool serve = false) const {
@@ -35,8 +55,10 @@ class LineMaker {
     PaperLine line{name, row, {}, {}, {}, left_out(name), perturb};
     if (!line.missing.empty()) return line;
     try {
-      for (int64_t seed = 0; seed < options_.seeds; ++seed) {
-        StudyCell cell = runs_.cell(fmt::format("{}, seed {}", name, seed), located(with(common_, settings)), seed);
+      const Settings all = with_weights_folder(with(common_, settings));
+      line.missing = absent_weights(runs_.config(all, 0), settings);
+      for (int64_t seed = 0; line.missing.empty() && seed < options_.seeds; ++seed) {
+        StudyCell cell = runs_.cell(fmt::format("{}, seed {}", name, seed), all, seed);
         judge_on_test_rows(cell, perturbed);  // on the rows as they are as well
         line.cells.push_back(cell);
         if (serve) line.served.push_back(serving_cell(cell));
@@ -53,7 +75,7 @@ class LineMaker {
     PaperLine line{name, name, {}, {}, {}, left_out(name), true};
     if (!line.missing.empty()) return line;
     if (!options_.programs) {
-      line.missing = "not installed: peers/setup makes the environment";
+      line.missing = why_missing(peer.modules, options_.programs);
       return line;
     }
     for (int64_t seed = 0; seed < options_.seeds; ++seed) {
@@ -64,10 +86,12 @@ class LineMaker {
       line.rows.push_back(rows);
       line.cells.push_back(cell);
     }
-    return line;
+    line.missing = what_is_lacking(line.cells, peer, *options_.programs, runs_.folder());
+    if (line.missing.empty()) return line;
+    return {name, name, {}, {}, {}, line.missing, true};
   }
 
-  Settings target() const { return {"gate.target_active=" + share()}; }
+  Settings target() const { return gate_of(plan_); }
   Settings mask(const char* by) const { return with(target(), {"gate.logits=static", fmt::format("gate.static_by={}", by)}); }
   // A dense model that is trained first, loses its smallest units all at once, and is trained on.
   Settings pruned() const { return with(mask("magnitude"), {"schedule.warmup=0.49", "schedule.anneal_until=0.5"}); }
@@ -75,7 +99,7 @@ class LineMaker {
   Settings pruned_in_rounds() const {
     return with(mask("magnitude"), {"gate.static_rounds=5", "schedule.warmup=0.1", "schedule.anneal_until=0.5"});
   }
-  Settings weights() const { return {"gate.unit=none", "prune.share=" + share()}; }
+  Settings weights() const { return with(without_gate, {"prune.share=" + shortest(plan_.target)}); }
   // Found by one training, trained by another one from the weights after a twentieth of the steps.
   Settings ticket(const Settings& of) const {
     return with(with(of, {"prune.rewind=0.025"}), options_.quick ? Settings{} : plan_.ticket);
@@ -88,19 +112,16 @@ class LineMaker {
     }
     return "";
   }
-  static Settings located(Settings settings) {
-    for (std::string& setting : settings) setting = with_weights_folder(std::move(setting));
-    return settings;
-  }
-  std::string share() const { return shortest(plan_.target); }
-
-  // Compaction proves parity first; then the file is timed, a row alone and in batches.
-  static StudyCell serving_cell(const StudyCell& trained) {
-    StudyCell cell{trained.label + ", served", key_of_text("served " + trained.key), {}, {trained.key}};
-    cell.steps.push_back(
-        {"compact", {"{l0gm}", "--json", "compact", "{cell:" + trained.key + "}/run", "--out", "{cell}/model.l0gm"}});
-    cell.steps.push_back(
-        {"latency", {"{l0gm}", "--json", "bench", "latency", "{cell}/model.l0gm", "--batch", "1,1024", "--threads", "1"}});
+  // Compaction proves parity first; then time is measured as the plan says.
+  StudyCell serving_cell(const StudyCell& trained) const {
+    const std::string run = "{cell:" + trained.key + "}/run", file = "{cell}/model.l0gm";
+    StudyCell cell{trained.label + ", served", "", {}, {trained.key}};
+    cell.key = key_of_text(fmt::format("served {} {}", trained.key, join(plan_.timing.command, " ")));
+    cell.steps.push_back({"compact", {"{l0gm}", "--json", "compact", run, "--out", file}});
+    Step time{"latency", {"{l0gm}", "--json"}};
+    for (const std::string& word : plan_.timing.command)
+      time.words.push_back(word == "{run}" ? run : word == "{file}" ? file : word);
+    cell.steps.push_back(std::move(time));
     return cell;
   }
 
@@ -110,9 +131,7 @@ class LineMaker {
   Settings common_;
 };
 
-const Settings without_gate = {"gate.unit=none"};
-
-PaperLine missing_line(const std::string& name, const std::string& why) { return {name, name, {}, {}, {}, why, true}; }
+PaperLine missing_line(const std::string& name, const std::string& why) { return {name, "", {}, {}, {}, why, true}; }
 
 // Q1 and Q2: dense backbones, peers, the gate and its controls. Lines whose robustness is compared keep what they predicted.
 PaperTable comparison(const std::string& id, const std::string& title, const LineMaker& make, const PaperPlan& plan, bool serve) {
@@ -120,10 +139,6 @@ PaperTable comparison(const std::string& id, const std::string& title, const Lin
   for (const PlannedLine& backbone : plan.backbones)
     table.lines.push_back(make.line(backbone.name, backbone.name, with(backbone.settings, without_gate), Perturbed::kept, serve));
   for (const auto& [name, peer] : plan.peers) table.lines.push_back(make.peer(name, peer));
-  for (const PlannedLine& missing : plan.missing) {
-    table.lines.push_back(missing_line(missing.name, fmt::format("weights not at hand; would be run by --set {}",
-                                                                 join(missing.settings, " --set "))));
-  }
   table.lines.push_back(make.line("gate", "Ours", make.target(), Perturbed::kept, serve));
   table.lines.push_back(make.line("the same, dense", "", without_gate, Perturbed::figures, serve));
   table.lines.push_back(make.line("random mask of that size", "", make.mask("random"), Perturbed::figures));
@@ -145,8 +160,18 @@ void add_generic_baselines(PaperTable& table, const LineMaker& make, const Paper
   add("weights pruned by magnitude, 5 rounds", with(make.weights(), {"prune.rounds=5"}));
   add("lottery ticket of weights", make.ticket(make.weights()));
   for (const PlannedLine& line : plan.neurons) add(line.name.c_str(), with(make.target(), line.settings));
-  for (const PlannedLine& line : plan.tuned) add(line.name.c_str(), line.settings);
-  for (const PlannedPeer& line : plan.tuned_peers) table.lines.push_back(make.peer(line.name, line.peer, line.settings));
+  for (const PlannedLine& line : plan.recommended) add(line.name.c_str(), line.settings);
+}
+
+void add_tuned(PaperTable& table, const LineMaker& make, const PaperPlan& plan) {
+  for (const PlannedLine& line : plan.tuned) {
+    table.lines.push_back(line.missing.empty() ? make.line(line.name, "", line.settings, Perturbed::figures)
+                                               : missing_line(line.name, line.missing));
+  }
+  for (const PlannedPeer& line : plan.tuned_peers) {
+    table.lines.push_back(line.missing.empty() ? make.peer(line.name, line.peer, line.settings)
+                                               : missing_line(line.name, line.missing));
+  }
 }
 
 PaperTable price_table(const LineMaker& make, const PaperPlan& plan) {
@@ -201,6 +226,17 @@ const std::vector<std::string>& paper_tables() {
   return tables;
 }
 
+std::vector<std::string> standalone_settings(const PaperPlan& plan, const PaperOptions& options) {
+  return common_settings(plan.standalone, plan, options);
+}
+
+std::vector<PlannedLine> lines_to_tune(const PaperPlan& plan) {
+  std::vector<PlannedLine> lines = {{"gate", gate_of(plan)}};
+  for (const PlannedLine& backbone : plan.backbones) lines.push_back({backbone.name, with(backbone.settings, without_gate)});
+  lines.insert(lines.end(), plan.recommended.begin(), plan.recommended.end());
+  return lines;
+}
+
 std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan& plan, const PaperOptions& options) {
   const LineMaker standalone(runs, plan, options, plan.standalone), integrated(runs, plan, options, plan.integrated),
       sensitivity(runs, plan, options, with(plan.standalone, plan.sensitivity));
@@ -209,8 +245,9 @@ std::vector<PaperTable> paper_table_lines(const RunCells& runs, const PaperPlan&
     if (id == "q1") {
       tables.push_back(comparison(id, "Q1: standalone, as trained", standalone, plan, false));
       add_generic_baselines(tables.back(), standalone, plan);
+      add_tuned(tables.back(), standalone, plan);
     }
-    if (id == "q2") tables.push_back(comparison(id, "Q2: integrated, compacted, served by the runtime", integrated, plan, true));
+    if (id == "q2") tables.push_back(comparison(id, "Q2: integrated, judged as trained, timed apart", integrated, plan, true));
     if (id == "f1") tables.push_back(price_table(sensitivity, plan));
     if (id == "f2") tables.push_back(annealing_table(sensitivity));
     if (id == "f3") tables.push_back(coupling_table(sensitivity, plan));

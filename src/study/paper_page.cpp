@@ -19,10 +19,10 @@ double robust_figure(const ConditionFigures& figures, Measure measure) {
 }
 
 // The conditions that every line with any has.
-std::set<std::string> shared_conditions(const std::vector<std::vector<Evaluation>>& lines) {
+std::set<std::string> shared_conditions(const std::vector<Line>& lines) {
   std::optional<std::set<std::string>> shared;
-  for (const std::vector<Evaluation>& line : lines) {
-    for (const Evaluation& evaluation : line) {
+  for (const Line& line : lines) {
+    for (const Evaluation& evaluation : line.evaluations) {
       if (!evaluation.robustness) continue;
       std::set<std::string> own;
       for (const auto& [name, unused] : evaluation.robustness->conditions) {
@@ -34,8 +34,16 @@ std::set<std::string> shared_conditions(const std::vector<std::vector<Evaluation
   return shared.value_or(std::set<std::string>{});
 }
 
-// Median microseconds per example of a batch size, out of what `bench latency` printed.
+// Microseconds of inference over everything at once, for each: with closed units left out, where there are any.
+std::optional<double> latency_at_once(const nlohmann::json& printed) {
+  const char* const model = printed.contains("narrowed") ? "narrowed" : "as_trained";
+  if (!printed.contains(model) || !printed.contains("nodes")) return std::nullopt;
+  return 1e6 * printed[model].at("seconds").get<double>() / printed["nodes"].get<double>();
+}
+
+// Median microseconds per example of a batch size, out of what a benchmark printed.
 std::optional<double> latency_of(const nlohmann::json& printed, int64_t batch) {
+  if (batch == 0) return latency_at_once(printed);
   for (const auto& [name, value] : printed.items()) {
     if (!value.is_array()) continue;
     for (const nlohmann::json& entry : value) {
@@ -44,6 +52,29 @@ std::optional<double> latency_of(const nlohmann::json& printed, int64_t batch) {
     }
   }
   return std::nullopt;
+}
+
+// Over the seeds that were timed.
+std::optional<double> latency_of(const PaperLine& line, int64_t batch, const StudyFolder& folder) {
+  std::vector<double> found;
+  for (const StudyCell& cell : line.served) {
+    if (!std::filesystem::exists(folder.product(cell.key, "latency"))) continue;
+    if (const auto us = latency_of(folder.result(cell.key, "latency"), batch)) found.push_back(*us);
+  }
+  return found.empty() ? std::nullopt : std::optional(seed_interval(found).mean);
+}
+
+// What the figures and times of Q2 are of.
+std::string timing_text(const PlannedTiming& timing) {
+  std::vector<std::string> words;
+  bool file = false;
+  for (const std::string& word : timing.command) {
+    file = file || word == "{file}";
+    words.push_back(word == "{file}" ? "FILE" : word == "{run}" ? "RUN" : word);
+  }
+  return fmt::format("\nFigures are of the runs as `l0gm eval RUN` judges them. Time is by `l0gm {}`{}.\n", join(words, " "),
+                     file ? "; FILE is the run's compact file, which is written only where it predicts what the run predicts"
+                          : ", closed units left out");
 }
 
 std::string with_paper(const std::string& ours, const std::optional<PaperFigure>& paper, int digits = 4) {
@@ -92,35 +123,31 @@ std::string conditions_markdown(const PaperTable& table, const std::vector<Paper
 
 std::vector<PaperResult> paper_results(const PaperTable& table, const PaperPlan& plan, const StudyFolder& folder) {
   std::vector<PaperResult> results;
-  std::vector<std::vector<Evaluation>> perturbed;
+  std::vector<Line> perturbed;
   for (const PaperLine& line : table.lines) {
     PaperResult result;
     result.line = &line;
     std::vector<std::string> keys;
     for (const StudyCell& cell : line.cells) keys.push_back(cell.key);
     result.test = read_line(line.name, keys, folder, "test", "perturbed");
-    perturbed.push_back(line.perturbed ? read_line(line.name, keys, folder, "perturbed").evaluations : std::vector<Evaluation>{});
-    for (int which = 0; which < 2; ++which) {
-      std::vector<double> found;
-      for (const StudyCell& cell : line.served) {
-        if (!std::filesystem::exists(folder.product(cell.key, "latency"))) continue;
-        if (const auto us = latency_of(folder.result(cell.key, "latency"), which == 0 ? 1 : 1024)) found.push_back(*us);
-      }
-      if (!found.empty()) result.latency_us[which] = seed_interval(found).mean;
-    }
+    perturbed.push_back(line.perturbed ? read_line(line.name, keys, folder, "perturbed") : Line{line.name, {}, {}});
+    for (const PlannedTiming::Shown& shown : plan.timing.shown)
+      result.latency_us.push_back(latency_of(line, shown.batch, folder));
     results.push_back(std::move(result));
   }
   const std::set<std::string> conditions = shared_conditions(perturbed);
   for (size_t i = 0; i < results.size() && !conditions.empty(); ++i) {
-    for (const Evaluation& evaluation : perturbed[i]) {
-      if (!evaluation.robustness) continue;
+    const std::vector<Evaluation>& evaluations = perturbed[i].evaluations;
+    for (size_t k = 0; k < evaluations.size(); ++k) {
+      if (!evaluations[k].robustness) continue;
       double sum = 0;
       for (const std::string& name : conditions) {
-        const double figure = robust_figure(evaluation.robustness->conditions.at(name), plan.measure);
+        const double figure = robust_figure(evaluations[k].robustness->conditions.at(name), plan.measure);
         sum += figure;
-        results[i].by_condition[name] += figure / static_cast<double>(perturbed[i].size());
+        results[i].by_condition[name] += figure / static_cast<double>(evaluations.size());
       }
       results[i].rob_mu_by_seed.push_back(sum / static_cast<double>(conditions.size()));
+      results[i].rob_mu_seeds.push_back(perturbed[i].seeds[k]);
     }
     results[i].conditions.assign(conditions.begin(), conditions.end());
     if (!results[i].rob_mu_by_seed.empty()) results[i].rob_mu = seed_interval(results[i].rob_mu_by_seed).mean;
@@ -161,7 +188,9 @@ std::string paper_markdown(const PaperTable& table, const std::vector<PaperResul
                                    "ECE",        "floor",
                                    "NLL",        plan.measure == Measure::auc ? "accuracy" : "AUC"};
   if (robust) head.push_back("Rob mu");
-  if (timed) head.insert(head.end(), {"µs a row alone", "µs in 1,024"});
+  for (const PlannedTiming::Shown& shown : plan.timing.shown) {
+    if (timed) head.push_back("µs " + shown.name);
+  }
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> absent;
   for (const PaperResult& result : results) {
@@ -189,11 +218,13 @@ std::string paper_markdown(const PaperTable& table, const std::vector<PaperResul
          figure_text(test.mean(Measure::nll).mean),
          figure_text(test.mean(plan.measure == Measure::auc ? Measure::accuracy : Measure::auc).mean)});
     if (robust) rows.back().push_back(result.rob_mu ? with_paper(figure_text(*result.rob_mu), paper("rob_mu")) : "-");
-    if (!timed) continue;
-    rows.back().push_back(result.latency_us[0] ? with_paper(figure_text(*result.latency_us[0], 2), paper("latency"), 2) : "-");
-    rows.back().push_back(result.latency_us[1] ? figure_text(*result.latency_us[1], 2) : "-");
+    for (size_t i = 0; timed && i < result.latency_us.size(); ++i) {
+      const std::string us = result.latency_us[i] ? figure_text(*result.latency_us[i], 2) : "-";
+      rows.back().push_back(result.latency_us[i] && i == 0 ? with_paper(us, paper("latency"), 2) : us);
+    }
   }
   std::string text = fmt::format("### {}\n\n{}", table.title, markdown_table(head, rows));
+  if (timed) text += timing_text(plan.timing);
   if (!absent.empty()) text += "\nMissing:\n\n- " + join(absent, "\n- ") + "\n";
   return text + conditions_markdown(table, results, measure, inputs);
 }

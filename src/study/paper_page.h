@@ -17,11 +17,12 @@ struct PaperResult {
   std::optional<double> rob_mu;         // of the plan's measure, over seeds and the conditions that all lines of the table have
   std::vector<std::string> conditions;  // those
   std::vector<double> rob_mu_by_seed;
-  std::map<std::string, double> by_condition;  // the same, each by itself
-  std::optional<double> latency_us[2];         // a row alone, and in batches; medians, mean over seeds
+  std::vector<size_t> rob_mu_seeds;               // of each of them: its place among the line's seeds
+  std::map<std::string, double> by_condition;     // the same, each by itself
+  std::vector<std::optional<double>> latency_us;  // of an example, by what the plan shows; mean over seeds
 };
-// Whether every line of a table was judged on the same perturbed inputs: by the hashes that `eval` logs for each condition, seed by
-// seed. Names those that were not.
+// Whether every line of a table was judged on the same perturbed inputs: by the hashes that `eval` logs for each condition, seed
+// by seed. Names those that were not.
 struct SharedInputs {
   int64_t lines = 0, hashes = 0;
   std::vector<std::string> different;  // "GCN, seed 0, noise-0.1"

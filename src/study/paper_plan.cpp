@@ -24,10 +24,19 @@ std::vector<PlannedLine> planned_lines(const nlohmann::json& json) {
   return lines;
 }
 
-PaperPlan plan_of(const nlohmann::json& json) {
+PlannedTiming timing_of(const nlohmann::json& json) {
+  PlannedTiming timing{json.at("command").get<std::vector<std::string>>(), {}};
+  for (const nlohmann::json& shown : json.at("shown"))
+    timing.shown.push_back({shown.at("name").get<std::string>(), shown.at("batch").get<int64_t>()});
+  return timing;
+}
+
+PaperPlan plan_of(const nlohmann::json& json, const nlohmann::json& timings) {
   PaperPlan plan;
   plan.name = json.at("name").get<std::string>();
   plan.title = json.at("title").get<std::string>();
+  plan.modality = json.at("modality").get<std::string>();
+  plan.timing = timing_of(timings.at(plan.modality));
   plan.block = json.at("block").get<std::string>();
   const auto& measures = enum_names<Measure>;
   plan.measure =
@@ -47,10 +56,11 @@ PaperPlan plan_of(const nlohmann::json& json) {
   plan.neurons = planned_lines(json.at("neurons"));
   plan.peer_flags = texts("peer_flags");
   plan.peers = json.at("peers").get<std::map<std::string, std::string>>();
-  plan.missing = planned_lines(json.at("missing"));
   if (json.contains("sensitivity")) plan.sensitivity = texts("sensitivity");
   if (json.contains("priced")) plan.priced = texts("priced");
   plan.keep_perturbed = json.value("keep_perturbed", true);
+  plan.note = json.value("note", "");
+  plan.recommended = planned_lines(json.value("recommended", nlohmann::json::array()));
   for (const nlohmann::json& line : json.value("left_out", nlohmann::json::array()))
     plan.left_out.push_back({line.at("name").get<std::string>(), line.at("why").get<std::string>()});
   if (!json.contains("tuning")) return plan;
@@ -73,18 +83,34 @@ const nlohmann::json& all_paper_figures() {
 const std::vector<PaperPlan>& paper_plans() {
   static const std::vector<PaperPlan> plans = [] {
     std::vector<PaperPlan> out;
-    for (const nlohmann::json& json : nlohmann::json::parse(paper_plans_json)) out.push_back(plan_of(json));
+    const nlohmann::json all = nlohmann::json::parse(paper_plans_json);
+    for (const nlohmann::json& json : all.at("plans")) out.push_back(plan_of(json, all.at("timing")));
     return out;
   }();
   return plans;
 }
 
-const PaperPlan& paper_plan(const std::string& name) {
+std::vector<std::string> paper_modalities() {
   std::vector<std::string> names;
   for (const PaperPlan& plan : paper_plans()) {
-    if (plan.name == name) return plan;
-    names.push_back(plan.name);
+    if (std::find(names.begin(), names.end(), plan.modality) == names.end()) names.push_back(plan.modality);
   }
+  return names;
+}
+
+std::vector<std::string> names_of_plans(const std::string& modality) {
+  std::vector<std::string> names;
+  for (const PaperPlan& plan : paper_plans()) {
+    if (modality.empty() || plan.modality == modality) names.push_back(plan.name);
+  }
+  return names;
+}
+
+const PaperPlan& paper_plan(const std::string& name) {
+  for (const PaperPlan& plan : paper_plans()) {
+    if (plan.name == name) return plan;
+  }
+  const std::vector<std::string> names = names_of_plans();
   throw UserError(fmt::format("--data is '{}'.{} There are plans for: {}", name, did_you_mean(name, names), join(names, ", ")));
 }
 
@@ -98,6 +124,11 @@ std::string with_weights_folder(std::string text) {
     at += place.size();
   }
   return text;
+}
+
+std::vector<std::string> with_weights_folder(std::vector<std::string> settings) {
+  for (std::string& setting : settings) setting = with_weights_folder(std::move(setting));
+  return settings;
 }
 
 std::optional<PaperFigure> paper_figure(const std::string& table, const std::string& block, const std::string& row,

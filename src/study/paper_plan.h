@@ -14,19 +14,32 @@ namespace l0gm {
 struct PlannedLine {
   std::string name;
   std::vector<std::string> settings;
+  std::string missing = {};  // why it cannot be run
 };
 
 struct PlannedPeer {
   std::string name, peer;
   std::vector<std::string> settings;  // the library's own
+  std::string missing = {};
 };
 
 struct LeftOut {
   std::string name, why;
 };
 
+// How the models of Q2 are timed: a command of this program, and which of the figures that it prints are shown.
+struct PlannedTiming {
+  struct Shown {
+    std::string name;   // "a row alone"
+    int64_t batch = 0;  // the median of this batch; 0: of inference over everything at once
+  };
+  std::vector<std::string> command;  // {file} is the compact file, {run} the run that it was made of
+  std::vector<Shown> shown;
+};
+
 struct PaperPlan {
   std::string name, title;
+  std::string modality;
   std::string block;                         // of the paper's tables; "": the paper has none
   Measure measure = Measure::accuracy;       // the paper's "Acc/AUC"
   std::string config;                        // TOML
@@ -44,19 +57,24 @@ struct PaperPlan {
   std::vector<PlannedLine> neurons;          // gates elsewhere than at the interface, and pruned structure
   std::map<std::string, std::string> peers;  // name in the table -> name of the peer
   std::vector<std::string> peer_flags;       // for all of them
-  std::vector<PlannedLine> missing;          // of the paper's lines: what would run them
+  std::string note;                          // what else there is to say; "": nothing
+  std::vector<PlannedLine> recommended;      // what we would take, in Q1
   std::string tuning;                        // what found the settings of the two lists below; "": they are empty
   std::vector<PlannedLine> tuned;            // of ours, in Q1
   std::vector<PlannedPeer> tuned_peers;
-  std::vector<LeftOut> left_out;             // lines that would run but are not worth it for this dataset
-  bool keep_perturbed = true;                // whether what is predicted for perturbed copies is kept, row by row
+  std::vector<LeftOut> left_out;  // lines that would run but are not worth it for this dataset
+  bool keep_perturbed = true;     // whether what is predicted for perturbed copies is kept, row by row
+  PlannedTiming timing;
 };
 
 // A path below weights/ is below $L0GM_WEIGHTS where that is set.
 std::string with_weights_folder(std::string text);
+std::vector<std::string> with_weights_folder(std::vector<std::string> settings);
 
 const std::vector<PaperPlan>& paper_plans();
-const PaperPlan& paper_plan(const std::string& name);  // UserError naming those there are
+const PaperPlan& paper_plan(const std::string& name);                       // UserError naming those there are
+std::vector<std::string> paper_modalities();                                // that there are plans of
+std::vector<std::string> names_of_plans(const std::string& modality = {});  // of this one; "": all
 
 // What the paper says: "metric", "worst", "ece", "rob_mu", "latency", "active".
 struct PaperFigure {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace l0gm {
@@ -21,6 +23,12 @@ StudyCell peer_cell(const std::string& label, const Peer& peer, const std::vecto
   cell.key = key_of_text(fmt::format("{} {} {} {} {} {}", peer.method, join(peer.flags, " "), join(settings, " "), exported.key,
                                      seed, programs.identity(peer)));
   return cell;
+}
+
+std::string what_is_lacking(const std::vector<StudyCell>& cells, const Peer& peer, const PeerPrograms& programs,
+                            const StudyFolder& folder) {
+  const auto trained = [&](const StudyCell& cell) { return std::filesystem::exists(folder.product(cell.key, "peer")); };
+  return std::any_of(cells.begin(), cells.end(), trained) ? "" : why_missing(peer.modules, programs);
 }
 
 void judge_peer_on_test_rows(StudyCell& cell, bool perturbed) {

@@ -56,8 +56,10 @@ std::string configuration_key(const Modality& modality, Config config, const Stu
   const nlohmann::json all = options.json();
   std::vector<std::string> left_open = config.left_open;
   std::sort(left_open.begin(), left_open.end());
-  nlohmann::json counted = {
-      {"l0gm", version}, {"named", nlohmann::json::array()}, {"rules", modality.resolved_defaults()}, {"values", {}}};
+  nlohmann::json counted = {{"l0gm", version},
+                            {"named", nlohmann::json::array()},
+                            {"rules", modality.resolved_defaults()},
+                            {"values", {}}};
   for (const Option& option : options.options()) {
     if (says_where(option.key) || options.unmet(option, modality.name()) != nullptr) continue;
     if (!std::binary_search(left_open.begin(), left_open.end(), option.key)) counted["named"].push_back(option.key);
@@ -82,6 +84,12 @@ std::vector<std::string> RunCells::all(const std::vector<std::string>& assignmen
 
 Config RunCells::config(const std::vector<std::string>& assignments, int64_t seed) const {
   return read_config(modalities_, config_, all(assignments, seed));
+}
+
+RunCells RunCells::with(const std::vector<std::string>& assignments) const {
+  RunCells out = *this;
+  out.assignments_.insert(out.assignments_.end(), assignments.begin(), assignments.end());
+  return out;
 }
 
 std::string RunCells::key(const std::vector<std::string>& assignments, int64_t seed) const {

@@ -33,7 +33,9 @@ class RunCells {
   // rows.
   StudyCell rows(const std::vector<std::string>& assignments, int64_t seed, bool perturb) const;
   Config config(const std::vector<std::string>& assignments, int64_t seed) const;
+  RunCells with(const std::vector<std::string>& assignments) const;  // the same, with these behind its own
   const std::vector<const Modality*>& modalities() const { return modalities_; }
+  const StudyFolder& folder() const { return folder_; }
 
  private:
   std::vector<std::string> all(const std::vector<std::string>& assignments, int64_t seed) const;

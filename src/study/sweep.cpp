@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "l0gm/error.h"
 #include "study/markdown.h"
+#include "training/modality.h"
 
 namespace l0gm {
 
@@ -40,10 +41,16 @@ std::vector<SweepPoint> sweep_points(const SweepOptions& options) {
 // Cells of each point, by seed.
 std::vector<std::vector<StudyCell>> cells_by_point(const RunCells& runs, const SweepOptions& options, const StudyFolder& folder) {
   std::vector<std::vector<StudyCell>> out;
+  const Config config = runs.config({}, 0);
+  // Who starts from another model has no dense teacher by default: neither has the first of the path, or their losses would be
+  // of two kinds.
+  const bool untaught =
+      options.warm_starts && may_be_set(modality_of(runs.modalities(), config.data), config, "distill.dense");
   for (const SweepPoint& point : sweep_points(options)) {
     std::vector<StudyCell> of_point;
     for (int64_t seed = 0; seed < options.seeds; ++seed) {
       std::vector<std::string> assignments = point.assignments, needs;
+      if (untaught) assignments.emplace_back("distill.dense=off");
       if (point.follows) {
         needs = {out.back()[static_cast<size_t>(seed)].key};
         assignments.push_back("model.init_from=" + folder.run(needs[0]).string());

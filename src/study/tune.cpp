@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "l0gm/error.h"
 #include "study/markdown.h"
@@ -85,7 +86,7 @@ Line Tuner::line_of(const Trial& trial, const std::vector<std::string>& further)
 }
 
 void Tuner::compute(const std::vector<StudyCell>& cells, const Workers& workers) {
-  outcome_.add(run_cells(cells, folder_, workers));
+  if (!options_.only_read) outcome_.add(run_cells(cells, folder_, workers));
   cells_.insert(cells_.end(), cells.begin(), cells.end());
 }
 
@@ -155,7 +156,7 @@ TuneMethod Tuner::own(const Workers& workers) {
                                                  : halved(workers, out.trainings);
   std::vector<StudyCell> cells;
   for (size_t t = 0; t < out.trials.size(); ++t) {
-    const std::vector<StudyCell> of_trial = trial_cells(out.trials[t], {}, fmt::format("trial {}", t));
+    const std::vector<StudyCell> of_trial = trial_cells(out.trials[t], {}, fmt::format("{}trial {}", options_.label, t));
     cells.insert(cells.end(), of_trial.begin(), of_trial.end());
   }
   compute(cells, workers);
@@ -170,21 +171,26 @@ TuneMethod Tuner::of_peer(const Peer& peer, const Workers& workers) {
   TuneMethod out;
   out.name = peer.name;
   if (!options_.programs) {
-    out.missing = "not installed: peers/setup makes the environment";
+    out.missing = why_missing(peer.modules, options_.programs);
     return out;
   }
   out.trials = draw_trials(peer.space, options_.budget / options_.seeds, options_.draw_seed);
-  std::vector<StudyCell> cells;
+  std::vector<StudyCell> rows, cells;
   std::vector<std::vector<std::string>> keys(out.trials.size());
   for (int64_t seed = 0; seed < options_.seeds; ++seed) {
-    const StudyCell rows = runs_.rows({}, seed, false);
-    cells.push_back(rows);
+    rows.push_back(runs_.rows({}, seed, false));
     for (size_t t = 0; t < out.trials.size(); ++t) {
-      cells.push_back(peer_cell(fmt::format("{}, trial {}, seed {}", peer.name, t, seed), peer, out.trials[t].settings, rows,
-                                seed, *options_.programs));
+      cells.push_back(peer_cell(fmt::format("{}, trial {}, seed {}", peer.name, t, seed), peer, out.trials[t].settings,
+                                rows.back(), seed, *options_.programs));
       keys[t].push_back(cells.back().key);
     }
   }
+  out.missing = what_is_lacking(cells, peer, *options_.programs, folder_);
+  if (!out.missing.empty()) {
+    out.trials.clear();
+    return out;
+  }
+  cells.insert(cells.begin(), rows.begin(), rows.end());
   compute(cells, workers);
   out.trainings = static_cast<double>(out.trials.size() * static_cast<size_t>(options_.seeds));
   for (size_t t = 0; t < out.trials.size(); ++t) out.lines.push_back(read_line(out.trials[t].name, keys[t], folder_, "train"));
@@ -195,7 +201,7 @@ TuneMethod Tuner::of_peer(const Peer& peer, const Workers& workers) {
 
 TuneResult Tuner::run(const Workers& workers) {
   TuneResult result;
-  result.methods.push_back(own(workers));
+  if (options_.own) result.methods.push_back(own(workers));
   for (const Peer& peer : options_.peers) result.methods.push_back(of_peer(peer, workers));
   return result;
 }
@@ -203,7 +209,10 @@ TuneResult Tuner::run(const Workers& workers) {
 std::string Tuner::best_toml(const TuneResult& result) const {
   const TuneMethod& ours = result.methods[0];
   if (!ours.best) return "";
-  return read_file(folder_.run(ours.lines[*ours.best].keys[0]) / "config.toml");
+  const std::filesystem::path config = folder_.run(ours.lines[*ours.best].keys[0]) / "config.toml";
+  if (std::filesystem::exists(config)) return read_file(config);
+  log_warning(fmt::format("no best.toml is written: {} is not there; it comes with the best trial's run", config.string()));
+  return "";
 }
 
 nlohmann::json TuneResult::to_json(const TuneOptions& options) const {

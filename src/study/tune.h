@@ -24,9 +24,12 @@ struct TuneOptions {
   Measure measure = Measure::nll;
   double under = 1;                      // share that may be active at most: others are not chosen
   SearchSpace space;                     // ours
+  bool own = true;                       // whether ours is searched
   std::vector<Peer> peers;               // searched beside, each in its own space
   std::optional<PeerPrograms> programs;  // none: peers are missing
   int64_t rungs = 3, keep_one_of = 3;    // successive halving
+  bool only_read = false;                // nothing is run: of the trials that are there
+  std::string label;                     // before the names of trials in messages: "MLP, "
 };
 
 // The paper's search space and ours. What the configuration leaves no room for is left out: prices where it asks for a share,
@@ -45,7 +48,7 @@ struct TuneMethod {
 };
 
 struct TuneResult {
-  std::vector<TuneMethod> methods;  // ours first
+  std::vector<TuneMethod> methods;  // ours first, where it was searched
   nlohmann::json to_json(const TuneOptions& options) const;
   std::string markdown(const TuneOptions& options) const;
 };

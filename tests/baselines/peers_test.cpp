@@ -15,6 +15,8 @@ TEST(Peers, AreFoundByName) {
     EXPECT_GE(points_of(peer.space), 100) << peer.name << ": a budget of a hundred shall not run out of points";
   EXPECT_EQ(peer_named("pyg sage").script, "graph.py");
   EXPECT_EQ(peer_named("tabm").script, "train.py");
+  EXPECT_EQ(peer_named("pyg gat").modules.back(), "torch_geometric");
+  EXPECT_EQ(peer_named("catboost with exact values").modules.back(), "catboost");
 }
 
 TEST(Peers, WantProgramsAndTheirPython) {
@@ -32,8 +34,25 @@ TEST(Peers, WantProgramsAndTheirPython) {
   EXPECT_FALSE(find_peers(folder.path() / "peers", other)) << "it cannot be run";
   std::filesystem::permissions(other, std::filesystem::perms::owner_all);
   EXPECT_EQ(find_peers(folder.path() / "peers", other)->python, other);
-  EXPECT_EQ(find_peers(folder.path() / "peers", other)->identity(peer_named("xgboost")),
-            found->identity(peer_named("xgboost")));
+  EXPECT_EQ(find_peers(folder.path() / "peers", other)->identity(peer_named("xgboost")), found->identity(peer_named("xgboost")));
+}
+
+TEST(Peers, SayWhatTheirPythonLacks) {
+  const TemporaryFolder folder;
+  const auto python = folder.write("it's a python", "#!/bin/sh\nfor name in \"$@\"; do last=$name; done\necho \"$last\"\n");
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  const PeerPrograms programs{folder.path(), python};
+  EXPECT_EQ(programs.lacking({"numpy", "catboost"}), std::vector<std::string>{"catboost"});
+  EXPECT_NE(why_missing({"numpy", "catboost"}, programs).find("has no catboost"), std::string::npos);
+  EXPECT_NE(why_missing({}, std::nullopt).find("peers/setup"), std::string::npos);
+  EXPECT_EQ(why_missing({"numpy"}, PeerPrograms{folder.path(), folder.path() / "no python"}), "") << "its cell will say so";
+}
+
+TEST(Peers, APythonIsAskedWithoutImporting) {
+  const std::filesystem::path python = "/usr/bin/python3";
+  if (!std::filesystem::exists(python)) GTEST_SKIP() << "no " << python;
+  const PeerPrograms programs{"", python};
+  EXPECT_EQ(programs.lacking({"json", "no_such_module_of_anybody"}), std::vector<std::string>{"no_such_module_of_anybody"});
 }
 
 TEST(Peers, AreWhatAllTheirProgramsSay) {

@@ -129,7 +129,7 @@ class Contract(CliCase):
                      says=["model.name is 'depfm', and data.source is a table: take one of", "deepfm"])
         self.refused("train", self.config, "--out", "r", "--set", "model.name=gcn", says=["model.name is 'gcn', and data.source is a table"])
         self.refused("train", self.config, "--out", "r", "--set", "distill.weight=0.7",
-                     says=["distill.weight has no effect unless distill.from is set"])
+                     says=["distill.weight has no effect unless distill.from is set or distill.dense = on"])
         self.refused("train", self.config, "--out", "r", "--set", "train.evaluate_every=0", says=["train.evaluate_every"])
         self.refused("data", "get", "adlut", says=["adult"])
         self.assertFalse(os.path.exists(self.path("r")))

@@ -17,9 +17,18 @@ TEST(PaperPlan, PlansAreComplete) {
     EXPECT_GE(plan.lambdas.size(), 4U);
     EXPECT_TRUE(std::is_sorted(plan.lambdas.begin(), plan.lambdas.end()));
     for (const auto& [name, peer] : plan.peers) EXPECT_NO_THROW(peer_named(peer)) << name;
+    EXPECT_EQ(plan.timing.command.at(0), "bench");
+    EXPECT_FALSE(plan.timing.shown.empty());
   }
   EXPECT_TRUE(names.contains("adult"));
   EXPECT_THROW(paper_plan("adut"), UserError);
+}
+
+TEST(PaperPlan, AreFoundByTheirKindOfData) {
+  EXPECT_EQ(paper_modalities(), (std::vector<std::string>{"table", "graph", "text"}));
+  EXPECT_EQ(names_of_plans("table"), (std::vector<std::string>{"adult", "clicks"}));
+  EXPECT_EQ(names_of_plans("text"), std::vector<std::string>{"imdb"});
+  EXPECT_EQ(names_of_plans().size(), paper_plans().size());
 }
 
 TEST(PaperPlan, FiguresAreThePapers) {

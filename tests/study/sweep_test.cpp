@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "l0gm/error.h"
@@ -52,6 +53,10 @@ TEST_F(SweepTest, CellsAreAllLinesAndSeeds) {
   EXPECT_EQ(cells[4].needs, std::vector<std::string>{cells[2].key});
   EXPECT_EQ(cells[5].needs, std::vector<std::string>{cells[3].key});
   EXPECT_EQ(cells[4].steps.size(), 2U);
+  for (const StudyCell& cell : cells) {  // or the first price would learn from a dense model, and the others not
+    const std::vector<std::string>& words = cell.steps[0].words;
+    EXPECT_NE(std::find(words.begin(), words.end(), "distill.dense=off"), words.end()) << cell.label;
+  }
 }
 
 TEST_F(SweepTest, KeysAreOfTheConfigurationAndNotOfItsPlace) {
