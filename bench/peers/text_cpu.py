@@ -6,6 +6,9 @@ batch), from token ids to the mean of the last states and probabilities of a lin
 without LibTorch, through the Python package and from texts: tokenising is part of its time), PyTorch (eager, compiled), ONNX Runtime, OpenVINO, CTranslate2.
 `runtime`, `onnx` and `ctranslate2` also as `-int8`, `runtime` and `openvino` also as `-bf16`. Rounds alternate between engines and the fastest of each counts, so that other work on the machine hits all of them.
 Usage: peers/setup; .venv-peers/bin/python bench/peers/text_cpu.py --weights FOLDER --data FOLDER/imdb [--texts 500] [--rounds 3] [--threads 1] [--json FILE]
+--resident: also the megabytes that each engine adds to a process of its own, with its library, its weights and one pass over the texts.
+--accuracy: also accuracy and NLL of our compact files, as they are served, over all test reviews (--accuracy N: over N of them). It is --models
+that this is for: the head of the file that is made here has seen the beginnings of 240 reviews. With --rounds 0 nothing is timed.
 """
 
 import argparse
@@ -16,6 +19,9 @@ import shutil
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from hf_folder import hf_folder
@@ -23,7 +29,7 @@ from hf_folder import hf_folder
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def labelled(path: Path, count: int) -> list[tuple[str, str]]:
+def labelled(path: Path, count: int | None) -> list[tuple[str, str]]:
     import lzma
     import random
 
@@ -109,15 +115,25 @@ class Served:
             self.model.predict_proba(texts)
         return time.process_time() - processor, time.perf_counter() - start
 
+    def judged(self, reviews: list[tuple[str, str]]) -> dict[str, float]:
+        """Labels are 0, 1, …: places among the model's classes."""
+        import numpy
+
+        probabilities = self.model.predict_proba([text for _, text in reviews]).astype(numpy.float64)
+        labels = numpy.array([int(label) for label, _ in reviews])
+        likelihood = numpy.maximum(probabilities[numpy.arange(len(labels)), labels], 1e-12)
+        return {"accuracy": float((probabilities.argmax(1) == labels).mean()), "nll": float(-numpy.log(likelihood).mean())}
+
 
 class Runtime(Served):
     """The compact file of the run with a frozen encoder."""
 
     def __init__(self, arguments: argparse.Namespace, run: L0gm, texts: list[str], weights: str) -> None:
         file = run.run.with_name(f"{weights}.l0gm")
-        found = run.call("compact", str(run.run), "--out", str(file), "--weights", weights)
-        print(f"runtime, {weights}: {file.stat().st_size / 1e6:.1f} MB, largest difference "
-              f"{found.get('rounding', {}).get('largest_difference', found['parity_float32']):.2g} of {found['rows_checked']} texts", flush=True)
+        if not file.exists():
+            found = run.call("compact", str(run.run), "--out", str(file), "--weights", weights)
+            print(f"runtime, {weights}: {file.stat().st_size / 1e6:.1f} MB, largest difference "
+                  f"{found.get('rounding', {}).get('largest_difference', found['parity_float32']):.2g} of {found['rows_checked']} texts", flush=True)
         super().__init__(arguments, file, texts)
 
 
@@ -201,27 +217,31 @@ class Onnx(Engine):
         return self.session.run(None, {"ids": tokens, "mask": mask})[0]
 
 
+def fused_onnx(path: Path) -> Path:
+    fused = path.with_name("fused.onnx")
+    if not fused.exists():
+        from onnxruntime.transformers import optimizer
+
+        optimizer.optimize_model(str(path), model_type="bert", num_heads=12, hidden_size=384).save_model_to_file(str(fused))
+    return fused
+
+
 class OnnxFused(Onnx):
     """With the library's own fusions for BERT: attention, layer norms, GELU."""
 
     def __init__(self, ids, parts, path: Path, threads: int) -> None:  # noqa: ANN001
-        from onnxruntime.transformers import optimizer
-
-        fused = path.with_name("fused.onnx")
-        optimizer.optimize_model(str(path), model_type="bert", num_heads=12, hidden_size=384).save_model_to_file(str(fused))
-        super().__init__(ids, parts, fused, threads)
+        super().__init__(ids, parts, fused_onnx(path), threads)
 
 
 class OnnxInt8(Onnx):
     """Weights of products in int8 (signed, per tensor: its fastest), inputs quantised as they come."""
 
     def __init__(self, ids, parts, path: Path, threads: int) -> None:  # noqa: ANN001
-        from onnxruntime.quantization import QuantType, quantize_dynamic
-        from onnxruntime.transformers import optimizer
+        rounded = path.with_name("int8.onnx")
+        if not rounded.exists():
+            from onnxruntime.quantization import QuantType, quantize_dynamic
 
-        fused, rounded = path.with_name("fused.onnx"), path.with_name("int8.onnx")
-        optimizer.optimize_model(str(path), model_type="bert", num_heads=12, hidden_size=384).save_model_to_file(str(fused))
-        quantize_dynamic(str(fused), str(rounded), weight_type=QuantType.QInt8)
+            quantize_dynamic(str(fused_onnx(path)), str(rounded), weight_type=QuantType.QInt8)
         super().__init__(ids, parts, rounded, threads)
 
 
@@ -244,7 +264,8 @@ class CTranslate2(Engine):
         import numpy
 
         super().__init__(ids, parts)
-        ctranslate2.converters.TransformersConverter(weights).convert(str(work), force=True)
+        if not work.exists():
+            ctranslate2.converters.TransformersConverter(weights).convert(str(work))
         self.encoder = ctranslate2.Encoder(str(work), device="cpu", compute_type=precision, inter_threads=1, intra_threads=threads)
         self.storage, self.numpy = ctranslate2.StorageView, numpy
 
@@ -252,6 +273,69 @@ class CTranslate2(Engine):
         lengths = mask.sum(1).astype(self.numpy.int32)
         out = self.encoder.forward_batch(self.storage.from_array(tokens.astype(self.numpy.int32)), self.storage.from_array(lengths))
         return self.numpy.array(out.last_hidden_state)
+
+
+@dataclass
+class Setup:
+    """What engines are made of. Files that one needs are made once and stay in `work`, also for the processes that look at memory."""
+    arguments: argparse.Namespace
+    reference: str
+    texts: list[str]
+    ids: list[list[int]]
+    parts: list[list[int]]
+    work: Path
+    trained: L0gm | None = None
+
+    def run(self) -> L0gm:
+        self.trained = self.trained or L0gm(self.arguments, self.texts, self.work)
+        return self.trained
+
+    def engine(self, name: str) -> L0gm | Served | Engine:
+        arguments, ids, parts, threads, onnx = self.arguments, self.ids, self.parts, self.arguments.threads, self.work / "model.onnx"
+        makers = {"l0gm": self.run, "runtime": lambda: Runtime(arguments, self.run(), self.texts, "float32"),
+                  "runtime-bf16": lambda: Runtime(arguments, self.run(), self.texts, "bfloat16"),
+                  "runtime-int8": lambda: Runtime(arguments, self.run(), self.texts, "int8"),
+                  "eager": lambda: Torch(ids, parts, self.reference, False), "compiled": lambda: Torch(ids, parts, self.reference, True),
+                  "onnx": lambda: Onnx(ids, parts, onnx, threads), "onnx-fused": lambda: OnnxFused(ids, parts, onnx, threads),
+                  "onnx-int8": lambda: OnnxInt8(ids, parts, onnx, threads), "openvino": lambda: OpenVino(ids, parts, onnx, threads),
+                  "openvino-bf16": lambda: OpenVino(ids, parts, onnx, threads, "bf16"),
+                  "ctranslate2": lambda: CTranslate2(ids, parts, self.reference, self.work / "ct2", threads),
+                  "ctranslate2-int8": lambda: CTranslate2(ids, parts, self.reference, self.work / "ct2", threads, "int8")}
+        for file in arguments.models:
+            makers[file.name] = lambda file=file: Served(arguments, file, self.texts)
+        return makers[name]()
+
+
+def added_megabytes(setup: Setup, name: str) -> float:
+    from latency_engines import resident_bytes  # brings numpy, which is nobody's share
+
+    before = resident_bytes()
+    engine = setup.engine(name)
+    engine.seconds()
+    return (resident_bytes() - before) / 1e6
+
+
+def resident_megabytes(setup: Setup, names: list[str]) -> dict[str, float]:
+    """Each in a process of its own; without `l0gm`, which is a program by itself."""
+    found = {}
+    for name in names:
+        if name != "l0gm":
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                try:
+                    found[name] = pool.submit(added_megabytes, setup, name).result()
+                except Exception as error:  # noqa: BLE001: the timings of the others are worth more
+                    print(f"{name}: memory not measured: {str(error)[:300]}", flush=True)
+    return found
+
+
+def print_table(rows: dict[str, dict[str, float]]) -> None:
+    columns = {"processor": ("processor seconds per 1,000 texts", ".2f", 1), "wall": ("seconds per 1,000 texts", ".2f", 1),
+               "resident": ("resident MB added", ".0f", 1), "accuracy": ("accuracy %", ".2f", 100), "nll": ("NLL", ".4f", 1)}
+    shown = {key: column for key, column in columns.items() if any(key in row for row in rows.values())}
+    print(f"| engine | {' | '.join(head for head, _, _ in shown.values())} |\n|{'---|' * (len(shown) + 1)}")
+    for name, row in rows.items():
+        cells = [format(factor * row[key], digits) if key in row else "-" for key, (_, digits, factor) in shown.items()]
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -268,6 +352,8 @@ def main() -> None:
     parser.add_argument("--engines", default="l0gm,runtime,runtime-bf16,runtime-int8,eager,compiled,onnx,onnx-fused,onnx-int8,openvino,"
                         "openvino-bf16,ctranslate2,ctranslate2-int8")
     parser.add_argument("--models", type=Path, nargs="*", default=[], help="compact files of trained models, timed as well; they cut texts where they were told to")
+    parser.add_argument("--resident", action="store_true", help="also the megabytes that each engine adds to a process")
+    parser.add_argument("--accuracy", type=int, nargs="?", const=0, metavar="N", help="also accuracy and NLL of compact files, over N test reviews; without N: all")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arguments.weights = arguments.weights.resolve()
@@ -281,33 +367,15 @@ def main() -> None:
     ids = AutoTokenizer.from_pretrained(reference)(texts, truncation=True, max_length=arguments.max_tokens)["input_ids"]
     parts = [[row] for row in range(len(ids))] if arguments.one_by_one else blocks(ids, arguments.block)
     work = Path(tempfile.mkdtemp())
-    trained: list[L0gm] = []
-
-    def run() -> L0gm:
-        if not trained:
-            trained.append(L0gm(arguments, texts, work))
-        return trained[0]
-
-    makers = {"l0gm": run, "runtime": lambda: Runtime(arguments, run(), texts, "float32"), "runtime-bf16": lambda: Runtime(arguments, run(), texts, "bfloat16"),
-              "runtime-int8": lambda: Runtime(arguments, run(), texts, "int8"), "eager": lambda: Torch(ids, parts, reference, False),
-              "compiled": lambda: Torch(ids, parts, reference, True), "onnx": lambda: Onnx(ids, parts, work / "model.onnx", arguments.threads),
-              "onnx-fused": lambda: OnnxFused(ids, parts, work / "model.onnx", arguments.threads),
-              "onnx-int8": lambda: OnnxInt8(ids, parts, work / "model.onnx", arguments.threads),
-              "openvino": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads),
-              "openvino-bf16": lambda: OpenVino(ids, parts, work / "model.onnx", arguments.threads, "bf16"),
-              "ctranslate2": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads),
-              "ctranslate2-int8": lambda: CTranslate2(ids, parts, reference, work / "ct2", arguments.threads, "int8")}
-    wanted = [name for name in arguments.engines.split(",") if name]
-    for file in arguments.models:
-        makers[file.name] = lambda file=file: Served(arguments, file, texts)
-        wanted.append(file.name)
+    setup = Setup(arguments, reference, texts, ids, parts, work)
+    wanted = [name for name in arguments.engines.split(",") if name] + [file.name for file in arguments.models]
     try:
         if any(name.startswith(("onnx", "openvino")) for name in wanted):
             export_onnx(reference, work / "model.onnx")
         engines = {}
         for name in wanted:
             try:
-                engines[name] = makers[name]()
+                engines[name] = setup.engine(name)
             except Exception as error:  # noqa: BLE001: what is not there is named in the table, the others go on
                 print(f"{name}: not measured: {str(error)[:300]}", flush=True)
         best: dict[str, tuple[float, float]] = {}
@@ -319,12 +387,21 @@ def main() -> None:
                     best[name] = (min(before[0], processor), min(before[1], wall))
         tokens = sum(len(row) for row in ids)
         print(f"{len(ids)} texts, {tokens} tokens, {sum(len(p) * len(ids[p[0]]) for p in parts)} with padding, {arguments.threads} threads")
-        print("| engine | processor seconds per 1,000 texts | seconds per 1,000 texts |\n|---|---|---|")
         scale = 1000 / len(ids)
-        for name, (processor, wall) in sorted(best.items(), key=lambda item: item[1]):
-            print(f"| {name} | {scale * processor:.2f} | {scale * wall:.2f} |")
+        rows: dict[str, dict[str, float]] = {}
+        for name in sorted(engines, key=lambda name: best.get(name, ())):  # no rounds: no seconds
+            rows[name] = {key: scale * value for key, value in zip(("processor", "wall"), best.get(name, ()))}
+        if arguments.resident:
+            for name, megabytes in resident_megabytes(setup, list(rows)).items():
+                rows[name]["resident"] = megabytes
+        if arguments.accuracy is not None:
+            reviews = labelled(arguments.data / "test.tsv.xz", arguments.accuracy or None)
+            print(f"accuracy and NLL of {len(reviews)} test reviews")
+            for name, engine in engines.items():
+                rows[name].update(engine.judged(reviews) if isinstance(engine, Served) else {})
+        print_table(rows)
         if arguments.json:
-            arguments.json.write_text(json.dumps({name: {"processor": scale * p, "wall": scale * w} for name, (p, w) in best.items()}))
+            arguments.json.write_text(json.dumps(rows))
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
