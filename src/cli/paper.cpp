@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/study_flags.h"
 #include "l0gm/error.h"
+#include "study/claims_page.h"
 #include "study/paper_claims.h"
 #include "study/paper_page.h"
 #include "study/paper_tuning.h"

@@ -78,12 +78,16 @@ std::optional<Lesson> ask_dense_model(const Modality& modality, const Config& co
   std::optional<AsideModel> teacher;
   try {
     teacher = train_aside(modality, dataset, record, dense_config(config), machine, stop);
+  } catch (const DiskFull&) {
+    throw;  // has an exit code of its own
   } catch (const UserError& error) {
     throw UserError(fmt::format("distill.dense: the dense model that is trained first: {}", error.what()));
   }
   if (!teacher) return std::nullopt;
-  log_info(fmt::format("a dense model was trained first, valid NLL {:.4f}: the gated one learns from its probabilities, too",
-                       teacher->best_valid_nll));
+  log_info(
+      fmt::format("a dense model was trained first, its validation loss is {:.4f}: the gated one learns from its probabilities, "
+                  "too",
+                  teacher->best_valid_nll));
   const GateState state = final_state(teacher->config, *teacher->model);
   return Lesson{teacher->task->predict(*teacher->model, state, Split::train), {}};
 }

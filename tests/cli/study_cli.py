@@ -328,7 +328,7 @@ class Paper(StudyCase):
         words = ("paper", "f2", "--out", self.path("study"), "--seeds", "1", "--print-only", "--json")
         out, _ = self.run_program(*words, "--modality", "table")
         self.assertEqual([data["data"] for data in json.loads(out)["data"]], ["adult", "clicks"])
-        self.assertIn(b"cannot be told*: 22 (22 because lines are missing", self.read("study", "paper-adult-clicks-f2.md"))
+        self.assertIn(b"cannot be told*: 22 (22 because lines, times or kept predictions are missing", self.read("study", "paper-adult-clicks-f2.md"))
         self.refused(*words, "--modality", "table", "--data", "adult", says=["--modality", "--data"])
         self.refused(*words, "--modality", "sound", says=["--modality", "table"])
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "study/claims_page.h"
 #include "study/made_products.h"
 #include "support/temporary_folder.h"
 #include "training/modalities.h"
