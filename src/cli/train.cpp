@@ -106,6 +106,10 @@ void run_train(const TrainArguments& arguments, const Common& common) {
   for (const std::string& sentence : unread_options(modality_of(modalities(), config.data), config)) log_warning(sentence);
   const std::optional<Config> pupil =
       pupil_config(config, arguments, assignments);  // what is wrong with it is said before the teacher
+  if (arguments.finish && !RunFolder::is_run(arguments.out))
+    throw UserError(fmt::format("--finish ends a run that was interrupted, and {} is none.", arguments.out));
+  if (arguments.resume && !RunFolder::is_run(arguments.out))
+    log_info(fmt::format("--resume: there is no run in {} yet, a new one is started", arguments.out));
   const Machine machine = arguments.machine.prepare();
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

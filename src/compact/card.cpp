@@ -66,8 +66,8 @@ std::string calibration(const Json& about, const std::string& rows) {
                 "It lowers the NLL of validation {} that it was not fitted to, so that probabilities are calibrated unless "
                 "raw ones are asked for (`--raw`).",
                 rows)
-          : fmt::format("It does not clearly lower the NLL of validation {} that it was not fitted to, so that probabilities are "
-                        "raw unless it is asked for (`--calibrated`).",
+          : fmt::format("It does not clearly lower the NLL of validation {} that it was not fitted to, or these are fewer than a "
+                        "hundred, so that probabilities are raw unless it is asked for (`--calibrated`).",
                         rows));
 }
 

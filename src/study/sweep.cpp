@@ -63,6 +63,12 @@ std::vector<std::vector<StudyCell>> cells_by_point(const RunCells& runs, const S
   return out;
 }
 
+// Half of seven columns is four of them, as for gate.target_active.
+double in_whole_units(const Line& line, double budget) {
+  const auto units = static_cast<double>(line.evaluations.front().gates ? line.evaluations.front().gates->units : 0);
+  return units > 0 ? std::max(budget, std::round(budget * units) / units) : budget;
+}
+
 void answer(SweepResult& result, const SweepOptions& options) {
   const bool larger = larger_is_better(options.measure);
   const auto figure = [&](size_t i) { return result.lines[i].mean(options.measure).mean; };
@@ -82,7 +88,7 @@ void answer(SweepResult& result, const SweepOptions& options) {
   for (const double budget : options.under) {
     std::optional<size_t> found;
     for (const size_t i : all) {
-      if (result.lines[i].active_fraction() > budget + 1e-9) continue;
+      if (result.lines[i].active_fraction() > in_whole_units(result.lines[i], budget) + 1e-9) continue;
       if (!found || better(figure(i), figure(*found))) found = i;
     }
     result.choices.push_back({fmt::format("the best with at most {:g} % active", 100 * budget), found});

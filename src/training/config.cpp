@@ -15,12 +15,15 @@ namespace l0gm {
 
 namespace {
 
+bool names_key(const std::vector<std::string>& assignments, std::string_view key) {
+  return std::any_of(assignments.begin(), assignments.end(), [&](const std::string& assignment) {
+    return trim(assignment.substr(0, assignment.find('='))) == key;
+  });
+}
+
 // The command line has the last word: naming one of the ways to set the sparsity there drops what the file named.
 bool drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& assignments) {
-  const auto assigned = [&](std::string_view key) {
-    return std::any_of(assignments.begin(), assignments.end(),
-                       [&](const std::string& assignment) { return trim(assignment.substr(0, assignment.find('='))) == key; });
-  };
+  const auto assigned = [&](std::string_view key) { return names_key(assignments, key); };
   const bool lambda = assigned("gate.lambda"), target = assigned("gate.target_active"), k = assigned("gate.k"),
              speedup = assigned("gate.target_speedup");
   if (!lambda && !target && !k && !speedup) return false;
@@ -29,6 +32,21 @@ bool drop_overruled_controls(GateOptions& gate, const std::vector<std::string>& 
   if (!k) gate.k.reset();
   if (!speedup) gate.target_speedup.reset();
   return true;
+}
+
+// Likewise: switching the dense teacher off there drops what the file says of it.
+void drop_overruled_teacher(OptionList& options, Config& config, const std::vector<std::string>& assignments) {
+  const bool off = names_key(assignments, "distill.dense") && config.distill.dense == DenseTeacher::off;
+  if (!off || !config.distill.from.empty()) return;
+  const DistillOptions standard;
+  const auto drop = [&](const char* key, auto& value, const auto& from) {
+    if (names_key(assignments, key)) return;
+    value = from;
+    options.find(key).named = false;
+  };
+  drop("distill.weight", config.distill.weight, standard.weight);
+  drop("distill.temperature", config.distill.temperature, standard.temperature);
+  drop("distill.settings", config.distill.settings, standard.settings);
 }
 
 // The modality's own defaults, where nothing is named.
@@ -120,6 +138,7 @@ Config read(const Modalities& modalities, const std::filesystem::path& path, con
   options.read_toml(path);
   if (drop_overruled_controls(config.gate, assignments)) options.find("gate.control").named = false;
   for (const std::string& assignment : assignments) options.set(assignment);
+  drop_overruled_teacher(options, config, assignments);
   resolve_control(config.gate, options.named("gate.control"));
   if (config.data.source.empty()) {
     throw UserError(path.string() + ": data.source is missing: a catalogue name, or your own data (`l0gm data list` shows both)");

@@ -136,6 +136,7 @@ TEST_F(Csv, BytesThatAreNotTextAreRefused) {
   EXPECT_TRUE(starts(error("a,b\n1,caf\xE9\n"), "FILE: not UTF-8 at line 2, column 6;"));
   EXPECT_TRUE(starts(error("a,b\n1,caf\xC3"), "FILE: not UTF-8 at line 2, column 6;"));
   EXPECT_TRUE(starts(error("\xE9"), "FILE: not UTF-8 at line 1, column 1;"));
+  EXPECT_TRUE(starts(error(std::string("PK\x03\x04\n\x14\0\x06", 8)), "FILE: this is a zip archive"));
   EXPECT_TRUE(starts(error(std::string("\xFF\xFE"
                                        "a\0,\0b\0\n\0",
                                        10)),

@@ -99,6 +99,7 @@ class Interrupted(CliCase):
         self.assertEqual(process.returncode, 130, error)
         self.assertIn("--finish", error.decode())
         self.refused("train", self.config, "--out", self.path("run"), *self.LONG, *long, "--finish", says=["--resume"])
+        self.refused("train", self.config, "--out", self.path("none"), *self.LONG, *long, "--resume", "--finish", says=["none is none"])
         self.refused("eval", self.path("run"), says=["has not finished training"])
         self.train("run", *self.LONG, *long, "--resume", "--finish")
         summary = json.loads(self.read("run", "summary.json"))

@@ -85,7 +85,7 @@ TEST_F(SweepTest, AnswersItsQuestions) {
   options.targets = {0.5, 0.25, 0.1};
   options.seeds = 2;
   options.within = 0.15;
-  options.under = {0.3, 0.05};
+  options.under = {0.3, 0.05, 0.4975};
   const std::vector<StudyCell> cells = sweep_cells(runs_, options, folder_);
   const double noise[] = {0.02, 0.5, 0.6, 2.5}, active[] = {1, 0.5, 0.25, 0.1};
   for (size_t i = 0; i < cells.size(); ++i)
@@ -93,10 +93,11 @@ TEST_F(SweepTest, AnswersItsQuestions) {
   const SweepResult result = sweep_result(runs_, options, folder_);
   ASSERT_EQ(result.lines.size(), 4U);
   EXPECT_EQ(result.lines[result.best].name, "dense");
-  ASSERT_EQ(result.choices.size(), 4U);
+  ASSERT_EQ(result.choices.size(), 5U);
   EXPECT_EQ(result.lines[*result.choices[1].line].name, "target 0.25");
   EXPECT_EQ(result.lines[*result.choices[2].line].name, "target 0.25");
   EXPECT_FALSE(result.choices[3].line);
+  EXPECT_EQ(result.lines[*result.choices[4].line].name, "target 0.5") << "99.5 of 200 units are 100, as for the gate";
   ASSERT_TRUE(result.behind_best[3]);
   EXPECT_GT(result.behind_best[3]->low, 0);
   EXPECT_TRUE(result.falling.empty());  // no prices here

@@ -86,7 +86,7 @@ void ColumnFit::fit() {
   column.missing = cells.missing;
   if (numbers && request.type.empty() && numbers->notation != date_notation && are_identifiers(name, numbers->sorted)) {
     left_out = fmt::format(
-        "its {} whole numbers are nearly all different, as an identifier's are; set data.types.{} = \"numeric\" to keep it",
+        "its {} whole numbers are nearly all different, as an identifier's are; set columns.{}.type = \"numeric\" to keep it",
         with_thousands(std::ssize(numbers->sorted)), name);
   } else if (numbers) {
     warn_of_reading(name, cells, request, *numbers, places);
@@ -120,8 +120,9 @@ void ColumnFit::fit_numbers(const std::vector<double>& sorted) {
 void ColumnFit::fit_texts() {
   if (request.type.empty() && request.options.hash_buckets == 0 && are_other_dates(cells.texts)) {
     log_warning(fmt::format(
-        "column '{}' has dates such as '{}', whose day and month cannot be told apart for certain: they count as texts. Written "
-        "as 2024-01-31 they would be read as days; columns.{}.type = \"categorical\" says that texts are meant.",
+        "column '{}' has dates such as '{}', which are not read in this notation, since day and month may be mistaken for each "
+        "other: they count as texts. Written as 2024-01-31 they would be read as days; columns.{}.type = \"categorical\" says "
+        "that texts are meant.",
         name, cells.texts.front(), name));
   }
   const CategoryCounts counts = count_categories(cells.texts);
@@ -129,7 +130,7 @@ void ColumnFit::fit_texts() {
     left_out = constant_column;
   } else if (request.type.empty() && nearly_all_different(counts.size(), cells.texts.size())) {
     left_out = fmt::format(
-        "its {} training values are {} different, as an identifier's are; set data.types.{} = \"categorical\" or "
+        "its {} training values are {} different, as an identifier's are; set columns.{}.type = \"categorical\" or "
         "columns.{}.hash_buckets to keep it",
         with_thousands(std::ssize(cells.texts)), counts.size() == cells.texts.size() ? "all" : "nearly all", name, name);
   } else if (request.options.hash_buckets > 0) {

@@ -51,14 +51,14 @@ void refuse_quantity(const std::string& label, const std::vector<std::string>& c
     if (classes.size() <= most_numbers || rows >= fewest_rows * std::ssize(classes)) return;
     throw UserError(fmt::format(
         "the label '{}' has {} different values ('{}' to '{}') in {} training rows: dates, names or numbers of its rows rather than "
-        "classes. Name another column in data.label; if each value is a class, set data.types.{} = \"categorical\".",
+        "classes. Name another column in data.label; if each value is a class, set columns.{}.type = \"categorical\".",
         label, with_thousands(std::ssize(classes)), classes.front(), classes.back(), with_thousands(rows), label));
   }
   if (whole && classes.size() <= most_numbers) return;
   throw UserError(fmt::format(
       "the label '{}' has {} different numbers in the training rows ({} to {}): a quantity, and each would be a class of "
       "its own. Cut it into a few classes in a column of its own (such as yes above a limit and no below) and name that "
-      "one in data.label; if each number is a class, set data.types.{} = \"categorical\".",
+      "one in data.label; if each number is a class, set columns.{}.type = \"categorical\".",
       label, with_thousands(std::ssize(classes)), classes.front(), classes.back(), label));
 }
 

@@ -71,7 +71,7 @@ TEST(FitSchema, UninformativeColumnsAreLeftOut) {
   EXPECT_EQ(fit_cells(identifiers).columns[0].name, "anchor");
   const std::string warnings = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(contains(warnings, {"column 'x' is ignored: it has one value", "all its training values are missing",
-                                  "30 training values are all different", "data.types.x = \"categorical\""}));
+                                  "30 training values are all different", "columns.x.type = \"categorical\""}));
   Given given;
   given.types["x"] = "categorical";
   EXPECT_EQ(fit_cells(identifiers, given).fields[0].rows(), 32);
@@ -88,7 +88,7 @@ TEST(FitSchema, NumbersThatNameRowsAreLeftOut) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(fit_cells(numbers).columns[0].name, "anchor");
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
-                       {"column 'x' is ignored: its 30 whole numbers are nearly all different", "data.types.x = \"numeric\""}));
+                       {"column 'x' is ignored: its 30 whole numbers are nearly all different", "columns.x.type = \"numeric\""}));
   Given given;
   given.types["x"] = "numeric";
   EXPECT_EQ(fit_cells(numbers, given).columns[0].type, ColumnType::numeric);

@@ -65,7 +65,7 @@ TextTable labelled(int classes, double step) {
 
 TEST(FitSchema, AQuantityIsNoLabel) {
   EXPECT_TRUE(contains(error_of([] { fit(labelled(1327, 1)); }), {"the label 'y' has 1,327 different numbers", "0 to 1326",
-                                                                  "data.label", "data.types.y = \"categorical\""}));
+                                                                  "data.label", "columns.y.type = \"categorical\""}));
   EXPECT_TRUE(contains(error_of([] { fit(labelled(21, 0.5)); }), {"21 different numbers"}));
   EXPECT_EQ(fit(labelled(100, 1)).classes.size(), 100U);
   EXPECT_EQ(fit(labelled(20, 0.5)).classes.size(), 20U);

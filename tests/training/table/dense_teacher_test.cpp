@@ -77,6 +77,18 @@ TEST_F(DenseTeacherTest, TheRunOfTheCompleteConfigurationIsTheSame) {
   EXPECT_NO_THROW(open_run(modalities(), out("control"), one_thread())) << "its configuration names nothing that is not read";
 }
 
+TEST_F(DenseTeacherTest, IsSwitchedOffOnTheCommandLineWhateverACompleteConfigurationNames) {
+  train(config(), out("first"));
+  for (const Settings& settings : {Settings{"distill.dense=off"}, Settings{"gate.unit=none", "distill.dense=off"}}) {
+    const Config off = read_config(out("first") / "config.toml", settings);
+    EXPECT_EQ(off.distill.weight, DistillOptions().weight);
+    EXPECT_TRUE(off.distill.settings.empty());
+  }
+  EXPECT_THROW(read_config(out("first") / "config.toml", {"distill.dense=off", "distill.weight=0.3"}), UserError);
+  train(read_config(out("first") / "config.toml", {"distill.dense=off"}), out("alone"));
+  EXPECT_FALSE(fs::exists(out("alone") / "teacher.csv"));
+}
+
 TEST_F(DenseTeacherTest, ChangesWhatTheGateLearns) {
   train(config(), out("taught"));
   train(config({"distill.dense=off"}), out("alone"));
