@@ -54,6 +54,8 @@ void CsvBuffer::reserve(size_t bytes) {
 void CsvBuffer::skip_byte_order_mark() {
   fill(4);
   const std::string_view start(bytes_, end_);
+  if (start.starts_with("PK\x03\x04"))
+    throw UserError(fmt::format("{}: this is a zip archive, as Excel's files are; save the table as CSV in UTF-8", path_.string()));
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
     throw UserError(fmt::format("{}: this is UTF-16 (by its byte-order mark), wanted UTF-8; convert with iconv -f utf16 -t utf8",
                                 path_.string()));

@@ -73,9 +73,6 @@ void CsvText::refuse_byte() const {
   const auto column = 1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(), [](char c) {
                         return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // characters, as an editor counts them
                       });
-  if (line_ == 1 && before.starts_with("PK\x03\x04")) {
-    throw UserError(fmt::format("{}: this is a zip archive, as Excel's files are; save the table as CSV in UTF-8.", path_.string()));
-  }
   const auto byte = static_cast<unsigned char>(bytes_[checked_]);
   if (byte == 0) {
     throw UserError(
